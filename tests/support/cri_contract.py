@@ -195,7 +195,7 @@ class RuntimeContract:
                 await pod.create()
             assert caught.value.id == made
 
-    async def test_what_is_not_there_is_stopped_and_removed(self, site: Site) -> None:
+    async def test_stopping_and_removing_what_is_not_there_succeeds(self, site: Site) -> None:
         async with site.connect() as client:
             unknown = "0" * 64
             await client.stop_container(unknown, 1)

@@ -38,7 +38,7 @@ def test_it_is_answered_counted_and_reaped_when_it_ends_after_all() -> None:
     assert len(answers) == 1
 
 
-def test_what_hangs_already_is_not_begun_once_more() -> None:
+def test_a_hanging_disposable_is_not_started_twice() -> None:
     loop, killed, answers = Loop(), [], []
     disposables = Disposables(loop, list, kill=lambda pid, _: killed.append(pid))
     arguments = msgspec.msgpack.encode({"seconds": 60.0})

@@ -43,7 +43,7 @@ def test_an_exception_ends_the_process_and_its_traceback_is_recorded(tmp_path: P
         assert fork_server.pid("listener") == other
 
 
-def test_of_two_kills_in_one_instant_both_are_recorded(tmp_path: Path) -> None:
+def test_two_kills_in_one_instant_are_both_recorded(tmp_path: Path) -> None:
     """A supervisor and a child of it: the fork server ends the subtree of the one while the other is dying."""
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         for round in range(1, 6):
@@ -161,7 +161,7 @@ def test_the_fork_server_answers_while_every_actor_is_stopped(tmp_path: Path) ->
         fork_server.wait_running("root", "group/b", incarnation=2)
 
 
-def test_what_is_told_while_an_actor_is_replaced_reaches_the_new_one(tmp_path: Path) -> None:
+def test_messages_during_a_restart_reach_the_new_actor(tmp_path: Path) -> None:
     from tests.support.tree_actors import GetSeen, Seen, Tell
 
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:

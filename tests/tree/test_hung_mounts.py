@@ -86,7 +86,7 @@ async def test_a_volume_that_hangs_costs_the_figures_of_no_other(tmp_path, caplo
     assert set(found["u"]["volumes"]) == {"scratch", "dead"}
 
 
-async def test_what_hangs_below_an_empty_dir_of_a_pod_costs_that_volume_only(tmp_path):
+async def test_a_hung_mount_below_an_empty_dir_affects_only_that_volume(tmp_path):
     inside = volume(tmp_path, "u", "kubernetes.io~empty-dir", "scratch") / "inside"
     volume(tmp_path, "u", "kubernetes.io~empty-dir", "data")
     with hung_mount.hung_mount(inside):

@@ -122,7 +122,7 @@ def test_supervisors_heal_too(tmp_path: Path, name: str, fault: str) -> None:
         assert not any(os.path.exists(f"/proc/{before[other]}") for other in below)
 
 
-def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+def test_a_wrong_fault_is_refused(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         done = found.supervise("inject", "grup", "crash")
         assert done.returncode == 4

@@ -67,7 +67,7 @@ def test_its_commands_run_without_the_sources(words: str, said: str, prefix: Pat
     assert re.search(said, done.stdout)
 
 
-def test_what_an_operator_reads_is_there(prefix: Path) -> None:
+def test_an_installation_has_the_files_for_operators(prefix: Path) -> None:
     etc = prefix / "share/troupelet/etc"
     for name in (
         "systemd/troupelet.service", "systemd/kubelet.service.d/10-kubeadm.conf", "supervision.yaml",

@@ -37,6 +37,6 @@ def test_a_process_is_told_by_its_command_line(tmp_path: Path, sleeper: subproce
     assert left_behind(other, 0.0) == []
 
 
-def test_what_ends_in_time_is_not_told(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+def test_processes_that_end_in_time_are_not_reported(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     sleeper.kill()
     assert left_behind(tmp_path, 60.0) == []

@@ -147,7 +147,7 @@ def test_an_unknown_type_or_a_bad_frame_costs_the_connection_only(tmp_path: Path
         assert fork_server.ask(Say("still"), Said, "echo").pid == pid
 
 
-def test_what_the_receiver_does_not_know_is_given_up_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_an_unknown_message_is_given_up_and_later_ones_are_handled(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid = fork_server.pid("listener")
         with pytest.raises(Exception, match="did not answer"):

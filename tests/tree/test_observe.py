@@ -177,7 +177,7 @@ def test_messages_between_actors_are_lines_with_counts_and_a_wedged_actor_is_nam
 
 
 @needs_browser
-def test_what_actors_must_answer_is_asked_every_five_seconds_only(root_dir: Path, tmp_path: Path) -> None:
+def test_the_page_asks_actors_only_every_five_seconds(root_dir: Path, tmp_path: Path) -> None:
     async def run() -> None:
         with observing(root_dir) as (url, _):
             async with page(tmp_path) as shown:

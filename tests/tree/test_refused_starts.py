@@ -253,7 +253,7 @@ def test_all_that_is_wrong_with_flags_files_and_fields_comes_at_once(directory: 
     assert "readOnlyPort" in text
 
 
-def test_what_the_files_named_by_flags_hold_is_judged_with_all_that_is_wrong_with_the_flags(directory: Path) -> None:
+def test_errors_in_files_named_by_flags_are_reported_with_those_of_the_flags(directory: Path) -> None:
     directory.joinpath("k.conf").write_text(KUBECONFIG)
     directory.joinpath("p.yaml").write_text("version: 1\nactors:\n  nobody: {}\n  pleg: {memory_mib: -1}\n")
     flags = [f"--kubeconfig={directory}/k.conf", f"--policy={directory}/p.yaml", "--nope"]

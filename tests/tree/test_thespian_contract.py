@@ -181,7 +181,7 @@ def test_the_exit_of_a_child_is_told_to_its_parent(system: Any) -> None:
     assert _answers(system, parent, "end child", ["exited", True])
 
 
-def test_what_is_sent_to_an_actor_that_has_exited_is_a_dead_letter(system: Any) -> None:
+def test_a_message_to_an_exited_actor_is_a_dead_letter(system: Any) -> None:
     letters = system.createActor(Letters)
     assert _answers(system, letters, "handle", "handling")
     parent = system.createActor(Parent)

@@ -84,7 +84,7 @@ def differs(system: Any) -> Any:
         ("sources", "AttributeError"),
     ],
 )
-def test_what_there_is_not_is_an_error_where_it_is_called(system: Any, differs: Any, order: str, outcome: str) -> None:
+def test_a_missing_feature_raises_where_it_is_called(system: Any, differs: Any, order: str, outcome: str) -> None:
     assert system.ask(differs, order, 5) == outcome
 
 

@@ -120,7 +120,7 @@ def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(files: Age
         )
 
 
-def test_what_is_no_error_goes_to_stdout_held_back_and_each_line_is_written_once(files: AgentFiles) -> None:
+def test_buffered_lines_below_error_go_to_stdout_once_each(files: AgentFiles) -> None:
     out = files.directory / "stdout"
     flags = ("--feature-gates=LoggingAlphaOptions=true", "--log-text-split-stream", "--log-text-info-buffer-size=64Ki")
     # nothing is due for a long time: only what is full, an error, or the end of a process writes what is held back
@@ -135,7 +135,7 @@ def test_what_is_no_error_goes_to_stdout_held_back_and_each_line_is_written_once
         assert len(written) > 20
 
 
-def test_what_is_held_back_is_written_when_it_is_due(files: AgentFiles) -> None:
+def test_buffered_lines_are_written_when_they_are_due(files: AgentFiles) -> None:
     out = files.directory / "stdout"
     files.configure(
         "featureGates: {LoggingAlphaOptions: true}\n"
@@ -151,7 +151,7 @@ def test_what_is_held_back_is_written_when_it_is_due(files: AgentFiles) -> None:
         agent.until(all_are_there, "every line of the log on stdout", 30)
 
 
-def test_what_metrics_and_flagz_say_of_gates_and_flags(files: AgentFiles) -> None:
+def test_metrics_and_flagz_show_gates_and_flags(files: AgentFiles) -> None:
     with files.start("--feature-gates=EventedPLEG=true") as agent:
         agent.wait_ready()
         told = agent.ask(GetFlagz(), Flagz, "config_controller")
@@ -207,7 +207,7 @@ def pods(agent: AgentCommand) -> list[dict[str, dict[str, str]]]:
     return found
 
 
-def test_what_is_logged_first_says_version_and_flags_and_no_secret(files: AgentFiles) -> None:
+def test_the_first_log_lines_show_version_and_flags_without_secrets(files: AgentFiles) -> None:
     flags = ["--v=1", "--manifest-url=http://127.0.0.1:1/", "--manifest-url-header=Authorization:Bearer-hunter2"]
     with files.start(*flags) as agent:
         agent.wait_ready()

@@ -43,7 +43,7 @@ def test_everything_that_is_preloaded_can_be_imported(module):
 
 
 @pytest.mark.parametrize("function", prepare(JOINED))
-def test_what_is_prepared_for_all_opens_nothing_and_starts_no_thread(function):
+def test_shared_preparations_open_nothing_and_start_no_thread(function):
     module, _, name = function.partition(":")
     assert left_by(f"{name}()", after=f"from {module} import {name}") == []
 

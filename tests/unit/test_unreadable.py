@@ -57,12 +57,12 @@ def listed(version: bytes) -> ApiResponse:
     ],
     ids=["pull secret", "pod", "event", "item", "list", "addresses", "annotations", "request"],
 )  # fmt: skip
-def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: bytes) -> None:
+def test_data_from_the_network_is_read_or_refused(reads: Callable[[bytes], bool], value: bytes) -> None:
     assert reads(value)
 
 
 @pytest.mark.parametrize("data", [NO_TEXT, b'{"version":1,"boot":"\xff","pods":{"\xff":{}}}', DEEP, b"{", b""])
-def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
+def test_damaged_files_are_read_or_set_aside(tmp_path: Path, data: bytes) -> None:
     for name in (FILE, "probes.json", "session", DATA, "kept.json"):
         (tmp_path / name).write_bytes(data)
     journal, memory = ShutdownStateFile(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))

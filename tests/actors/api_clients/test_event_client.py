@@ -99,7 +99,7 @@ def test_an_event_is_stored_and_the_same_again_is_counted(play):
     play(story)
 
 
-def test_what_a_restarted_worker_tells_again_of_a_containers_end_is_told_once(play):
+def test_an_event_that_a_restarted_worker_repeats_is_recorded_once(play):
     async def story(events: Events) -> None:
         for instance in ("1", "1", "2"):
             await events.record("Stopping container a", reason="Killing", instance=instance)
@@ -150,7 +150,7 @@ def test_the_backlog_is_bounded_and_what_goes_is_counted(play):
     play(story)
 
 
-def test_what_the_server_refuses_is_dropped_and_the_rest_goes_on(play, caplog):
+def test_an_event_that_the_server_refuses_is_dropped_and_the_others_are_sent(play, caplog):
     async def story(events: Events) -> None:
         events.server.fault("status", verb="create", resource="events", code=403, times=1)
         await events.record("refused")

@@ -48,7 +48,7 @@ def play(tmp_path: Path) -> Callable[[Story], None]:
 
 
 @pytest.mark.parametrize("able", [True, False])
-def test_what_the_runtime_can_do_is_told_user_namespaces_as_well(play, able):
+def test_the_node_reports_the_features_of_the_runtime_and_user_namespaces(play, able):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             handler = RuntimeHandlerReport(name="runc", recursive_read_only_mounts=True, user_namespaces=able)
@@ -241,7 +241,7 @@ def test_a_node_that_kube_client_watches_is_not_read_from_the_server(play):
     play(story)
 
 
-def test_what_others_wrote_is_seen_and_taken_back_at_the_next_look(play):
+def test_a_status_that_others_changed_is_restored_at_the_next_update(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()

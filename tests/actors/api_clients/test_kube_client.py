@@ -182,7 +182,7 @@ async def test_who_says_hello_is_told_all_again(tmp_path: Path) -> None:
             assert [name for name, message in harness.outbox if isinstance(message, SourcePods)] == ["status_manager"]
 
 
-async def test_what_a_pod_mounts_is_watched_and_changes_are_told(tmp_path: Path) -> None:
+async def test_objects_that_a_pod_mounts_are_watched_and_changes_are_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         made = add_settings(server)
         add_pod(server, "a", **MOUNTED)
@@ -199,7 +199,7 @@ async def test_what_a_pod_mounts_is_watched_and_changes_are_told(tmp_path: Path)
             assert "fieldSelector=metadata.name%3Dsettings" in server.requests_for("list", "configmaps")[0].target
 
 
-async def test_what_no_pod_refers_to_any_more_is_not_watched_any_more(tmp_path: Path) -> None:
+async def test_an_object_without_a_pod_is_no_longer_watched(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_settings(server)
         for name in ("a", "b"):

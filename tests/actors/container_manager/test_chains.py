@@ -25,7 +25,7 @@ async def test_the_chains_are_looked_after_from_the_start_and_each_minute(host: 
         assert [argv[-5:] for argv in host.commands if "mangle" in argv] == [CANARY] * 3
 
 
-async def test_what_iptables_refuses_is_said_once(
+async def test_an_error_of_iptables_is_logged_once(
     host: Host, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(argv: list[str], given: bytes = b"") -> str:

@@ -72,7 +72,7 @@ async def test_all_pods_together_have_the_process_ids_that_are_not_reserved(host
     assert host.read("/kubepods", "pids.max") == "28500"
 
 
-async def test_what_is_held_to_its_reservation_and_what_is_not_are_events_of_the_node(host):
+async def test_enforced_and_failed_reservations_are_events_of_the_node(host):
     host.dress("/system")
     reserved = {"systemReserved": {"cpu": "1"}, "systemReservedCgroup": "/system"}
     reserved |= {"kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/none"}
@@ -401,7 +401,7 @@ async def test_a_cgroup_that_cannot_be_made_is_no_rejection(host):
 
 
 @pytest.mark.parametrize(("uid", "data"), [("..", pod()), ("a/b", pod()), ("u1", b"{"), ("u1", pod(cpu="lots"))])
-async def test_what_is_no_pod_is_refused(host, uid, data):
+async def test_data_that_is_not_a_pod_is_refused(host, uid, data):
     async with host.start() as manager:
         assert (await admit(manager, uid, data)).reason == "UnexpectedAdmissionError"
 

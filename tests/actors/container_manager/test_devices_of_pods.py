@@ -77,7 +77,7 @@ def listing(amount: int) -> NodeObject:
     return NodeObject(extended={THING: amount})
 
 
-async def test_what_the_node_lists_of_an_extended_resource_is_all_that_pods_get_of_it(host: Host) -> None:
+async def test_pods_get_no_more_of_an_extended_resource_than_the_node_lists(host: Host) -> None:
     async with host.start() as manager:
         manager.answer(AllocateDevices, DevicesAllocated(NOTHING))
         unlisted = AdmitPod("u", thing("u"), node=NodeObject())
@@ -89,7 +89,7 @@ async def test_what_the_node_lists_of_an_extended_resource_is_all_that_pods_get_
         assert ReleaseDevices("w") in manager.sent(ReleaseDevices)
 
 
-async def test_what_a_plugin_has_given_a_pod_it_has_whatever_the_node_lists_yet(host: Host) -> None:
+async def test_devices_of_a_plugin_do_not_wait_for_the_nodes_list(host: Host) -> None:
     async with host.start() as manager:
         manager.answer(AllocateDevices, DevicesAllocated(NOTHING, served=[THING]))
         assert isinstance(await manager.deliver(AdmitPod("u", thing("u"), node=listing(0))), PodAdmitted)

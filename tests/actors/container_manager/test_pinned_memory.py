@@ -96,7 +96,7 @@ async def test_cpus_and_memory_come_from_the_same_node(two):
         assert isinstance(await admit(manager, "w", asks("1Gi", "1", uid="w")), PodAdmitted)
 
 
-async def test_what_containers_have_for_themselves_is_told_with_what_there_is(two):
+async def test_pinned_memory_is_reported_with_the_memory_of_the_node(two):
     async with two.start(**STATIC | BOTH) as manager:
         await admit(manager, "u", asks("1536Mi", "1"))
         await admit(manager, "shared", asks("64Mi", uid="shared"))

@@ -40,7 +40,7 @@ def share(number: int) -> list[str]:
     return [f"{CORES * 10 * number}m"]
 
 
-async def test_what_a_pod_is_admitted_with_or_resized_to_is_kept(host: Any) -> None:
+async def test_admitted_and_resized_resources_are_recorded(host: Any) -> None:
     async with host.start() as manager:
         await manager.advance(OPEN_SECONDS + 0.1)
         assert isinstance(await admit(manager, "u", sized(10)), PodAdmitted)
@@ -67,7 +67,7 @@ async def test_a_running_pod_of_before_is_kept_too_and_forgotten_with_its_end(ho
         assert kept(host, ACTUATED).keys() == {"u"}, "left out with its next change"
 
 
-async def test_what_is_kept_of_pods_that_nobody_has_is_forgotten(host: Any) -> None:
+async def test_records_of_unknown_pods_are_removed(host: Any) -> None:
     async with host.start() as manager:
         await manager.deliver(CountRunningPod("gone", sized(10)))
     async with host.start() as manager:

@@ -196,7 +196,7 @@ async def test_waiting_resizes_are_tried_again_from_time_to_time(host: Any) -> N
         assert may_fit(manager) == ["a"]
 
 
-async def test_what_the_node_can_never_give_waits_as_everything_else(host: Any) -> None:
+async def test_an_infeasible_resize_waits_in_the_same_queue(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
         refused = await grow(manager, "a", 101)
@@ -214,7 +214,9 @@ async def test_what_the_node_can_never_give_waits_as_everything_else(host: Any) 
         (NodeShutdown(active=True), "NodeShutdown", "Pod was rejected as the node is shutting down."),
     ],
 )
-async def test_what_keeps_new_pods_away_defers_resizes(host: Any, report: Any, detail: str, text: str) -> None:
+async def test_a_condition_that_keeps_new_pods_away_defers_resizes(
+    host: Any, report: Any, detail: str, text: str
+) -> None:
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         await manager.deliver(NodeShutdown(active=False))

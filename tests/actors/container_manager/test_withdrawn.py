@@ -87,7 +87,7 @@ async def test_a_pod_withdrawn_while_the_shutdown_manager_is_waited_for_leaves_n
         assert await counted(manager) == 0
 
 
-async def test_what_came_before_the_withdrawal_comes_to_nothing_and_what_comes_after_it_stands(host: Host) -> None:
+async def test_a_withdrawal_cancels_earlier_admissions_and_no_later_ones(host: Host) -> None:
     host.dress("/kubepods/podgone")
     async with host.start() as manager:
         before = [manager.post(AdmitPod("u1", pod())) for _ in range(2)]

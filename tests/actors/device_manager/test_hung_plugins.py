@@ -73,7 +73,7 @@ async def test_reserved_devices_are_nobody_elses_though_the_plugin_never_answers
         await node.harness.stop()
 
 
-async def test_what_a_plugin_is_asked_to_allocate_is_not_exchanged_by_a_question_that_comes_again(node: Node) -> None:
+async def test_a_repeated_question_does_not_change_a_running_allocation(node: Node) -> None:
     async with node.harness:
         with node.plugin(devices=FOUR, preferred=["d"], hanging={"Allocate"}).running() as plugin:
             await node.join(plugin)

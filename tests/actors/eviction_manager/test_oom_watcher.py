@@ -76,7 +76,7 @@ async def test_a_container_that_no_look_has_seen_yet_is_named_by_the_runtime(
         assert (told.uid, told.reason, told.field) == (UID, "OOMKilling", field)
 
 
-async def test_of_an_init_container_the_event_names_its_place_in_the_pod(node: MadeUpNode) -> None:
+async def test_the_event_names_the_index_of_an_init_container(node: MadeUpNode) -> None:
     log = KernelLog(node.root)
     node.add(UID, initContainers=[{"name": "main", "image": "i"}], containers=[{"name": "app", "image": "i"}])
     async with node.start() as manager:

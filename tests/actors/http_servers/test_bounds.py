@@ -204,7 +204,7 @@ class Paced(RequestHandler):
         self.finish(bytes(1 << 20))
 
 
-async def test_what_a_client_sent_in_advance_is_not_answered_once_it_is_gone() -> None:
+async def test_pipelined_requests_of_a_gone_client_are_not_answered() -> None:
     begun: asyncio.Queue[asyncio.Event] = asyncio.Queue()
     paths = Application([(".*", Paced)], begun=begun)
     server = Told(paths)

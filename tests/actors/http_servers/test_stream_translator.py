@@ -55,7 +55,7 @@ async def joined(idle: float = 0.0) -> AsyncIterator[Ends]:
         await asyncio.wait_for(ends.task, 10)
 
 
-async def test_what_is_typed_comes_back_and_its_end_ends_the_process() -> None:
+async def test_input_is_echoed_and_its_end_ends_the_process() -> None:
     async with joined() as ends:
         await ends.send(b"\x00hello")
         assert await ends.heard("stdin", 5) == b"hello"

@@ -154,7 +154,7 @@ def four_ends() -> Iterator[Ends]:
         found.close()
 
 
-async def test_what_one_end_sends_the_other_gets() -> None:
+async def test_each_end_receives_what_the_other_sends() -> None:
     with four_ends() as ends:
         task = ends.join()
         await ends.caller.write(b"question")

@@ -125,7 +125,7 @@ async def test_a_request_is_a_span_of_its_callers_trace(tracer: RecordingTracer,
     }  # fmt: skip
 
 
-async def test_what_a_page_does_is_within_the_span_of_its_request(tracer: RecordingTracer, ended: list[Span]) -> None:
+async def test_the_work_for_a_page_is_in_the_span_of_its_request(tracer: RecordingTracer, ended: list[Span]) -> None:
     async with serving(tracer) as port:
         bodies = await asyncio.gather(get(port, "/current", PARENT), get(port, "/current"))
     (span,) = ended

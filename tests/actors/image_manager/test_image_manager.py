@@ -334,7 +334,7 @@ def test_the_pods_credentials_are_tried_before_the_nodes(fake, tmp_path, monkeyp
     tell(story, fake)  # the registry has no such image, so that each is tried
 
 
-def test_what_a_registry_says_to_each_credential_is_told_once(fake):
+def test_the_error_of_a_registry_lists_each_credential_once(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         for details in ("no such user: second", "no such user: first", "no such user: second"):
             fake.faults.add("PullImage", Fault(error="UNKNOWN", details=details, times=1))

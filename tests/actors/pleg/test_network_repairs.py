@@ -88,7 +88,7 @@ def test_a_runtime_that_does_not_answer_gets_again_what_it_needs_to_start_where_
     tell(story, managed_runtime=managed)
 
 
-def test_what_is_made_again_is_that_of_this_agent(fake):
+def test_only_the_network_of_this_agent_is_restored(fake):
     async def story(harness: Node) -> None:
         harness.disposables[RESTORE] = lambda **_: False
         fake.network_ready = False

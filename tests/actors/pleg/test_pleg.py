@@ -426,7 +426,7 @@ def test_containers_that_a_managed_runtime_does_not_list_are_a_reason_to_restart
     asyncio.run(story())
 
 
-def test_what_a_full_disk_kept_from_being_listed_is_loaded_once_there_is_room_though_its_pod_is_gone(fake, monkeypatch):
+def test_a_container_that_a_full_disk_hid_is_loaded_once_there_is_space_even_without_its_pod(fake, monkeypatch):
     free, seconds = [0], [1000.0]
 
     async def story() -> None:

@@ -280,7 +280,7 @@ async def test_a_pod_that_the_runtime_only_names_is_known_until_it_is_read(tmp_p
         await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
 
 
-async def test_of_pods_that_arrive_together_the_others_are_told_once(tmp_path):
+async def test_pods_that_arrive_together_cause_one_report(tmp_path):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()

@@ -119,7 +119,7 @@ async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work
         await node.until(lambda: node.running("a"))
 
 
-async def test_what_a_pod_waits_for_is_told_each_two_minutes(tmp_path):
+async def test_an_event_says_every_two_minutes_what_a_pod_waits_for(tmp_path):
     async with Driven(tmp_path) as node:
         texts = ["no a", "no b"]
         events = [VolumeEvent("FailedMount", text) for text in texts]

@@ -78,7 +78,7 @@ async def test_a_restarted_container_gets_the_same_again_also_from_a_new_worker(
         assert {one.config.linux.resources.cpuset_cpus for one in second.containers("a")} == {"1,3"}
 
 
-async def test_what_may_change_is_asked_for_when_the_container_is_created(tmp_path):
+async def test_hardware_that_may_change_is_requested_when_the_container_is_created(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, admitted(prepare=True, a=ContainerAllocation(cpuset_cpus="0-3")))
         now = ContainerAllocation(cpuset_cpus="0")

@@ -79,7 +79,7 @@ def hooked(when: str, *command: str) -> list[dict[str, Any]]:
 
 
 # -- started twice -----------------------------------------------------------------------------------------------------
-async def test_what_was_started_before_the_runtime_went_away_is_not_started_once_more(tmp_path):
+async def test_a_container_started_before_the_runtime_went_away_is_not_started_twice(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
         await node.want(pod())
@@ -92,7 +92,7 @@ async def test_what_was_started_before_the_runtime_went_away_is_not_started_once
         assert node.observed().sandbox_ready
 
 
-async def test_what_was_started_before_the_pod_was_withdrawn_and_put_back_is_restarted_once(tmp_path):
+async def test_a_container_of_a_pod_that_was_removed_and_put_back_is_restarted_once(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(
             EnsureImage,
@@ -129,7 +129,7 @@ async def test_a_duplicate_that_the_runtime_had_lost_sight_of_is_ended_once_it_s
         assert node.count_of("CreateContainer") == 2
 
 
-async def test_what_the_last_shard_started_after_the_last_relist_is_not_started_once_more(tmp_path):
+async def test_a_container_that_the_last_shard_started_after_the_relist_is_not_started_twice(tmp_path):
     async with Driven(tmp_path) as first:
         relisted = await started_after_a_relist(first)
         first.leave_log("a", 0)
@@ -255,7 +255,7 @@ async def test_a_pod_that_waits_for_others_that_hang_can_be_ended(tmp_path):
         assert (node.stage("v"), node.stage("u0"), node.stage("u1")) == ("gone", "gone", "running")
 
 
-async def test_what_shows_up_after_the_end_is_ended(tmp_path):
+async def test_a_container_that_appears_after_the_end_of_its_pod_is_stopped(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         sandboxes, containers = dict(node.fake.world.sandboxes), dict(node.fake.world.containers)
@@ -272,7 +272,7 @@ async def test_what_shows_up_after_the_end_is_ended(tmp_path):
         assert node.stage() == "terminated"
 
 
-async def test_what_shows_up_while_the_last_traces_go_is_ended(tmp_path, monkeypatch):
+async def test_a_container_that_appears_during_cleanup_is_stopped(tmp_path, monkeypatch):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -298,7 +298,7 @@ async def test_what_shows_up_while_the_last_traces_go_is_ended(tmp_path, monkeyp
         assert not node.fake.world.sandboxes
 
 
-async def test_what_a_pod_that_is_refused_still_runs_is_ended(tmp_path):
+async def test_running_containers_of_a_rejected_pod_are_stopped(tmp_path):
     sysctls = {"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}
     async with Driven(tmp_path, allowedUnsafeSysctls=["kernel.msg*"]) as first:
         await up(first, securityContext=sysctls)
@@ -366,7 +366,7 @@ async def test_an_init_container_whose_making_was_not_answered_waits_no_longer_o
             assert node.waiting("i") == ""
 
 
-async def test_what_a_new_pleg_does_not_see_any_more_is_started_again(tmp_path):
+async def test_a_container_that_a_new_pleg_does_not_see_is_started_again(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         node.leave_log("a", 0)

@@ -23,7 +23,7 @@ async def made(node: Driven) -> str:
     return node.containers("a")[0].id
 
 
-async def test_what_the_runtime_never_removes_keeps_no_pod_from_ending(tmp_path):
+async def test_a_container_that_the_runtime_never_removes_does_not_keep_its_pod_from_ending(tmp_path):
     async with Driven(tmp_path) as node:
         await made(node)
         released: list[ReleasePod] = []
@@ -44,7 +44,7 @@ async def test_what_the_runtime_never_removes_keeps_no_pod_from_ending(tmp_path)
         assert not node.fake.world.containers
 
 
-async def test_what_is_only_just_being_started_is_ended_in_good_order_once_it_runs(tmp_path):
+async def test_a_container_that_is_starting_is_stopped_with_its_grace_once_it_runs(tmp_path):
     async with Driven(tmp_path) as node:
         container_id = await made(node)
         why = "container is in starting state, can't be removed"
@@ -82,7 +82,7 @@ async def failed_once(node: Driven) -> str:
     return first
 
 
-async def test_what_a_failed_start_left_is_ended_before_the_next_one(tmp_path):
+async def test_the_container_of_a_failed_start_is_stopped_before_the_next_start(tmp_path):
     async with Driven(tmp_path) as node:
         first = await failed_once(node)
         await node.pass_time(30)

@@ -310,7 +310,7 @@ async def test_a_runtime_that_is_away_is_asked_again(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["RunPodSandbox", "CreateContainer"])
-async def test_what_was_made_though_the_answer_was_lost_is_adopted(tmp_path, method):
+async def test_a_container_whose_creation_was_not_answered_is_adopted(tmp_path, method):
     async with Driven(tmp_path) as node:
         node.fake.faults.add(method, Fault(answer_lost=True, times=1))
         await node.want(pod())
@@ -406,7 +406,7 @@ async def test_a_clock_that_is_set_back_leaves_no_container_waiting(tmp_path):
         await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"))
 
 
-async def test_what_was_started_after_the_clock_was_set_back_is_the_newest(tmp_path):
+async def test_a_container_started_after_the_clock_was_set_back_is_the_newest(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))
@@ -424,7 +424,7 @@ async def test_what_was_started_after_the_clock_was_set_back_is_the_newest(tmp_p
         assert (max(node.attempts("a")), node.count_of("RunPodSandbox")) == (2, 2)
 
 
-async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp_path):
+async def test_a_start_that_failed_before_the_clock_was_set_back_is_soon_retried(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("CreateContainer", Fault(error="UNKNOWN", times=1))
         await node.want(pod())
@@ -435,7 +435,7 @@ async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp
         assert node.running("a")
 
 
-async def test_what_the_pleg_saw_later_is_not_overwritten_by_a_look_that_took_longer(tmp_path):
+async def test_a_slow_look_does_not_overwrite_a_later_one_of_the_pleg(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))

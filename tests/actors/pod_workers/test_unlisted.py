@@ -57,7 +57,7 @@ class Cgroups:
         return 1
 
 
-async def test_what_a_cancelled_start_has_left_is_killed_and_in_nobodys_way(tmp_path: Path, monkeypatch) -> None:
+async def test_processes_of_a_cancelled_start_are_killed_and_block_nothing(tmp_path: Path, monkeypatch) -> None:
     cgroups = Cgroups()
     monkeypatch.setattr(pod_processes, "running_in", lambda *_: set())
     monkeypatch.setattr(pod_processes, "waiting_in", cgroups.waiting_in)
@@ -89,7 +89,7 @@ async def test_a_container_that_the_runtime_is_starting_is_not_killed(tmp_path: 
     assert cgroups.killed == []
 
 
-async def test_what_the_runtime_lists_is_in_nobodys_way(tmp_path: Path, monkeypatch) -> None:
+async def test_listed_containers_block_nothing(tmp_path: Path, monkeypatch) -> None:
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -172,7 +172,7 @@ class Processes:
         self.running, self.paused = set(), set()
 
 
-async def test_what_the_runtime_denies_is_shown_as_it_was_and_goes_on_when_it_is_listed_again(
+async def test_an_unlisted_container_keeps_its_status_and_goes_on_once_it_is_listed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Driven(tmp_path) as node:

@@ -206,7 +206,7 @@ async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status
         assert node.kept() == []
 
 
-async def test_what_is_to_end_is_written_down_before_anybody_is_told(node: Node, bus: SystemBus) -> None:
+async def test_the_shutdown_is_recorded_before_any_pod_is_killed(node: Node, bus: SystemBus) -> None:
     node.put("web")
     node.put("static", static=True)
     node.pods["new"] = msgspec.structs.replace(node.pods["web"], uid="new", reported=False)

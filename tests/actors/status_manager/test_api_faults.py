@@ -117,7 +117,7 @@ async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_eve
         assert most[0] == 4
 
 
-async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
+async def test_first_statuses_are_written_before_retries(tmp_path):
     store = ApiNeighbour()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(8)]
     async with joined(tmp_path, store) as harness:
@@ -138,7 +138,7 @@ async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
         assert len(order) == 8
 
 
-async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path):
+async def test_a_status_that_the_server_normalizes_is_not_written_again_and_again(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
 

@@ -45,7 +45,7 @@ async def test_a_status_is_written_once_after_the_list_with_lower_versions(tmp_p
         assert store.find("p")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
 
 
-async def test_what_others_change_after_that_list_is_seen(tmp_path: Path) -> None:
+async def test_changes_after_that_list_are_seen(tmp_path: Path) -> None:
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await restored(store, harness)

@@ -117,7 +117,7 @@ def worlds(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Abstr
     return make
 
 
-async def test_what_a_handler_returns_is_the_answer_and_what_it_tells_arrives_in_order(worlds) -> None:
+async def test_the_return_value_of_a_handler_is_the_answer_and_its_messages_arrive_in_order(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("tell")) == Did("told")
         assert await w.received(3) == [Answer("0"), Answer("1"), Answer("2")]
@@ -150,7 +150,7 @@ async def test_the_first_message_to_who_asked_is_the_answer(worlds) -> None:
 
 
 @pytest.mark.parametrize("how", ["raise_in_task", "raise_in_timer"])
-async def test_what_is_raised_beside_a_handler_ends_the_actor(worlds, how: str) -> None:
+async def test_an_exception_outside_a_handler_ends_the_actor(worlds, how: str) -> None:
     async with worlds() as w:
         await w.deliver(Do(how))
         await w.pass_time(0.05)

@@ -135,7 +135,7 @@ async def test_the_files_of_a_local_volume_are_given_to_the_pods_group(node: Nod
     assert (tmp_path / "disk").stat().st_mode & 0o2770 == 0o2770
 
 
-async def test_what_is_only_read_is_given_to_nobody(node: Node, tmp_path: Path) -> None:
+async def test_a_read_only_volume_keeps_its_owner(node: Node, tmp_path: Path) -> None:
     claim = {"persistentVolumeClaim": {"claimName": "disk", "readOnly": True}}
     async with node.harness:
         await node.mount(claim, securityContext={"fsGroup": os.getgid()})
@@ -205,7 +205,7 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
         ({}, {"local": {"path": "/", "fsType": "../sh"}}, "fsType '../sh' is not the name of a file system"),
     ],
 )
-async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: Node, claim, volume, text) -> None:
+async def test_an_unusable_volume_is_reported_and_may_be_mounted_later(node: Node, claim, volume, text) -> None:
     assert node.objects is not None
     node.objects.pop(CLAIM)
     if claim is not None:
@@ -234,7 +234,7 @@ DEVICE: dict[str, Any] = {"containers": [{"name": "c", "volumeDevices": [{"name"
         ),
     ],
 )
-async def test_what_is_no_device_is_not_given_as_one(node: Node, volume, text) -> None:
+async def test_a_volume_that_is_not_a_block_device_is_not_mapped(node: Node, volume, text) -> None:
     assert node.objects is not None
     node.objects[VOLUME] = persistent(**volume)
     async with node.harness:
@@ -287,7 +287,7 @@ async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path
         assert await node.mount(template) == VolumesMounted(UID, bound(node))
 
 
-async def test_what_was_found_is_good_while_the_server_is_away_and_goes_with_the_pod(
+async def test_a_known_claim_stays_valid_without_the_server_until_its_pod_is_gone(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with node.harness:

@@ -123,7 +123,7 @@ async def test_a_device_that_could_not_be_published_is_undone_with_its_pod(
         assert (storage.mounts, node.in_use()) == (set(), [])
 
 
-async def test_what_was_left_staged_is_unstaged_once_its_driver_is_there(node: Node, storage: Storage) -> None:
+async def test_a_volume_that_stayed_staged_is_unstaged_once_its_driver_registers(node: Node, storage: Storage) -> None:
     async with node.harness:
         storage.spec = DriverSpec()
         await node.mount()
@@ -281,7 +281,7 @@ REFUSED = CallError("NodeCall", "rpc error: code = Internal desc = no", "INTERNA
         ("publish", "MountVolume.SetUp", "MapVolume.MapPodDevice"),
     ],
 )
-async def test_what_a_driver_answers_is_said_as_it_is_with_the_step_that_failed(
+async def test_the_error_of_a_driver_is_reported_with_the_failed_step(
     node: Node, storage: Storage, fails: str, operation: str, of_a_device: str
 ) -> None:
     async with node.harness:

@@ -136,7 +136,7 @@ async def test_that_of_an_earlier_node_of_this_name_is_replaced_with_its_drivers
     assert server.objects[MINE] == new_csi_node("n1", "u2")
 
 
-async def test_what_others_have_added_stays_and_a_write_that_conflicts_is_made_again() -> None:
+async def test_entries_of_others_stay_and_a_conflicting_write_is_repeated() -> None:
     server = Server()
     server.register()
     server.objects[MINE] = new_csi_node("n1", "u1")

@@ -184,7 +184,7 @@ async def test_a_token_that_has_become_old_is_replaced_in_its_file(node: Node) -
         assert file.read_text() == "token 2", "the first one had ended when it came"
 
 
-async def test_what_is_unmounted_is_followed_no_more(node: Node) -> None:
+async def test_an_unmounted_volume_is_no_longer_updated(node: Node) -> None:
     node.objects[CONFIG] = ObjectState(CONFIG, b'{"data":{"k":"v"}}')
     async with node.harness:
         answer = await node.mount({"name": "v", "configMap": {"name": "c"}})
@@ -195,7 +195,7 @@ async def test_what_is_unmounted_is_followed_no_more(node: Node) -> None:
         assert not os.path.exists(answer.paths["v"])
 
 
-async def test_what_was_filled_before_is_good_while_the_server_is_away_and_is_renewed_later(
+async def test_a_filled_volume_is_used_without_the_server_and_updated_later(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node.objects[SECRET] = secret(b"one")

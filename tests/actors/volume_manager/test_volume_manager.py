@@ -134,7 +134,7 @@ async def test_each_type_takes_its_own_kind_of_file_and_no_other(manager, tmp_pa
     listener.close()
 
 
-async def test_what_a_host_path_should_be_and_is_not_is_said_with_the_volumes_name(manager, tmp_path):
+async def test_a_host_path_of_the_wrong_type_is_reported_with_the_volumes_name(manager, tmp_path):
     async with manager:
         answer = await manager.deliver(
             MountVolumes(UID, pod({"name": "h", "hostPath": {"path": f"{tmp_path}/none", "type": "Directory"}}))
@@ -229,7 +229,7 @@ async def test_unmounting_leaves_what_others_keep_for_the_pod(manager, tmp_path)
     assert os.listdir(tmp_path / "pods" / UID) == ["etc-hosts"]
 
 
-async def test_what_holds_much_is_removed_by_a_process_of_its_own(manager):
+async def test_a_volume_with_many_files_is_removed_by_its_own_process(manager):
     async with manager:
         answer = await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
         for number in range(FEW_FILES):
@@ -355,7 +355,7 @@ async def slow_mount(manager, known):
     return await mounting
 
 
-async def test_what_a_dead_worker_asked_for_is_removed_when_the_next_one_does_not_have_the_pod(manager, tmp_path):
+async def test_a_mount_for_a_dead_worker_is_removed_when_the_next_one_does_not_have_the_pod(manager, tmp_path):
     async with manager:
         await slow_mount(manager, [(OWN, [UID]), (OWN, [])])
         assert (tmp_path / "pods" / UID).exists()
@@ -364,7 +364,7 @@ async def test_what_a_dead_worker_asked_for_is_removed_when_the_next_one_does_no
         assert not (tmp_path / "pods" / UID).exists()
 
 
-async def test_what_is_asked_for_again_after_its_worker_told_without_it_stays(manager, tmp_path):
+async def test_a_mount_that_is_requested_again_stays(manager, tmp_path):
     async with manager:
         await slow_mount(manager, [(OWN, [])])
         await manager.deliver(MountVolumes(UID, pod({"name": "d", "emptyDir": {}})))

@@ -133,12 +133,12 @@ PAIRS: Final = (
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(pair))
-def test_of_two_faults_at_once_the_api_server_is_told_nothing(matrix: Matrix, pair: tuple[str, str]) -> None:
+def test_two_faults_at_once_change_nothing_in_the_api_server(matrix: Matrix, pair: tuple[str, str]) -> None:
     matrix.hold(lambda: matrix.node.kill_at_once(*pair))
 
 
 @pytest.mark.parametrize("name", ["api_clients/heartbeat_client", "status_manager", "pod_workers/worker/0"])
-def test_of_an_actor_that_hangs_the_api_server_is_told_nothing(matrix: Matrix, name: str) -> None:
+def test_an_actor_that_hangs_changes_nothing_in_the_api_server(matrix: Matrix, name: str) -> None:
     def hang() -> None:
         was = matrix.node.actors()[name].incarnation
         matrix.node.inject(name, "hang")
@@ -147,11 +147,11 @@ def test_of_an_actor_that_hangs_the_api_server_is_told_nothing(matrix: Matrix, n
     matrix.hold(hang)
 
 
-def test_of_an_agent_that_is_killed_and_started_the_api_server_is_told_nothing(matrix: Matrix) -> None:
+def test_killing_and_starting_the_agent_changes_nothing_in_the_api_server(matrix: Matrix) -> None:
     matrix.hold(matrix.node.kill_fork_server_and_start)
 
 
-def test_of_a_clock_that_is_set_ahead_and_back_only_the_times_are_others(matrix: Matrix) -> None:
+def test_setting_the_clock_ahead_and_back_changes_only_times(matrix: Matrix) -> None:
     if not isinstance(matrix.joined.cluster, ApiProcess):
         pytest.skip("NOT TESTED: certificates of a real cluster may not be valid then")
 

@@ -257,7 +257,7 @@ def test_two_agents_side_by_side_do_not_meet(node):
             other.remove()
 
 
-def test_what_is_malformed_is_refused_at_the_start_by_file_and_field_and_what_runs_goes_on(node, tmp_path):
+def test_malformed_settings_are_refused_at_start_by_file_and_field_and_pods_keep_running(node, tmp_path):
     node.add("a")
     node.wait_running("a")
     before = node.running()

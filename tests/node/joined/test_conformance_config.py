@@ -122,7 +122,7 @@ def test_variables_come_in_their_order_and_are_expanded(site: Joined) -> None:
     gone(site, "ordered")
 
 
-def test_what_is_missing_is_named_as_everywhere(site: Joined) -> None:
+def test_a_missing_object_is_reported_with_the_kubelets_reason(site: Joined) -> None:
     put(site, "configmaps", "poor", data={"k": "1"})
     put(site, "secrets", "poor", stringData={"k": "1"})
     wanted = {

@@ -152,7 +152,7 @@ def test_an_image_that_cannot_be_had_is_told(crowd: Joined) -> None:
     assert status(crowd.pod("imageless"))["phase"] == "Pending"
 
 
-def test_what_always_fails_has_a_reason(crowd: Joined) -> None:
+def test_a_container_that_always_fails_has_a_reason(crowd: Joined) -> None:
     def last() -> Obj:
         one = regular(crowd, "failing").get("main", {})
         return one.get("state", {}).get("terminated") or one.get("lastState", {}).get("terminated") or {}

@@ -129,7 +129,7 @@ def test_a_redirect_to_another_host_is_a_success_with_a_warning(crowd: Joined) -
     assert restarts(crowd, "redirected") == 0
 
 
-def test_what_is_fine_is_left_alone(crowd: Joined, recorder: Recorder) -> None:
+def test_a_container_that_passes_its_probes_is_not_restarted(crowd: Joined, recorder: Recorder) -> None:
     crowd.wait_pods_ready("fine", "started", seconds=SECONDS)
     assert (restarts(crowd, "fine"), restarts(crowd, "started")) == (0, 0)
     within(SECONDS, lambda: ("https", "/healthz", "kube-probe/1.36") in recorder.calls, "probe")

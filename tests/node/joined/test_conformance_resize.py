@@ -92,7 +92,7 @@ def test_a_container_is_restarted_where_its_policy_says_so(grown: Joined) -> Non
     assert int(run(grown, "renewed", "sh", "-c", READ_LIMIT)) == 40 * MIB
 
 
-def test_what_the_node_can_never_give_waits_also_after_a_restart_of_the_agent(grown: Joined) -> None:
+def test_an_infeasible_resize_still_waits_after_a_restart_of_the_agent(grown: Joined) -> None:
     before = main(grown, "grown")
     try:
         resize(grown, "grown", amounts("500", "48Mi"))
@@ -118,7 +118,7 @@ def test_what_the_node_can_never_give_waits_also_after_a_restart_of_the_agent(gr
     resize_and_wait(grown, "grown", amounts("55m", "48Mi"))
 
 
-def test_what_others_have_is_waited_for(grown: Joined) -> None:
+def test_a_resize_waits_for_resources_that_other_pods_have(grown: Joined) -> None:
     node = next(iter(grown.nodes.now.values()))
     whole = int(node["status"]["allocatable"]["cpu"].removesuffix("m")) * (
         1 if node["status"]["allocatable"]["cpu"].endswith("m") else 1000
@@ -135,7 +135,7 @@ def test_what_others_have_is_waited_for(grown: Joined) -> None:
     grown.pods.until(lambda: has(grown, "grown", amounts(f"{whole - 200}m", "48Mi")), "resized at last", SECONDS)
 
 
-def test_what_is_used_cannot_be_taken_away_and_the_pod_goes_on(grown: Joined) -> None:
+def test_memory_in_use_is_not_taken_away_and_the_pod_goes_on(grown: Joined) -> None:
     fill = "head -c 24000000 /dev/zero > /m/full; trap 'exit 0' TERM; while :; do sleep 0.2; done"
     memory = {"volumes": [{"name": "m", "emptyDir": {"medium": "Memory"}}]}
     mounts = [{"name": "m", "mountPath": "/m"}]

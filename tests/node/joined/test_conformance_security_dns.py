@@ -166,7 +166,7 @@ def test_names_are_resolved_as_the_pods_policy_says(site: Joined) -> None:
         gone(site, name)
 
 
-def test_what_a_resolver_would_not_take_is_left_out_and_told(site: Joined) -> None:
+def test_excess_dns_settings_are_left_out_and_reported(site: Joined) -> None:
     searches = [f"s{number}.test" for number in range(32)]
     servers = [f"192.0.2.{number}" for number in range(1, 4)]
     site.create(pod("greedy", dnsConfig={"searches": searches, "nameservers": servers}))

@@ -80,7 +80,7 @@ def test_other_volumes_are_mounted_below_a_volume_of_files(site: Joined) -> None
     gone(site, "below")
 
 
-def test_what_is_optional_comes_changes_and_goes(site: Joined) -> None:
+def test_optional_keys_appear_change_and_disappear(site: Joined) -> None:
     def optional(kind: str, name: str, **more: Any) -> dict[str, Any]:
         key = "secretName" if kind == "secret" and not more else "name"
         return {kind: {key: name, "optional": True}}

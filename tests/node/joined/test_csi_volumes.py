@@ -101,7 +101,9 @@ def test_a_driver_is_told_to_the_cluster(site: Joined, driver: FakeDriver) -> No
         ),
     ],
 )
-def test_what_is_no_driver_of_this_version_is_told_so(site: Joined, more: dict[str, Any], text: str) -> None:
+def test_a_driver_of_an_unsupported_version_is_refused_with_a_reason(
+    site: Joined, more: dict[str, Any], text: str
+) -> None:
     with FakeDriver(f"{site.node.home}/root", name="other.csi.test", **more).running() as other:
         within(SECONDS, lambda: bool(other.said), "word of its registration")
         assert not other.said[0][0]

@@ -49,7 +49,7 @@ def test_its_lease_is_renewed(site: Joined) -> None:
         time.sleep(0.2)
 
 
-def test_what_others_set_on_the_node_is_kept(site: Joined) -> None:
+def test_labels_annotations_and_conditions_of_others_stay_on_the_node(site: Joined) -> None:
     foreign = {
         "type": "FrequentRestart",
         "status": "False",

@@ -27,7 +27,7 @@ def holders_of(text: str, *tops: Path) -> list[str]:
     return found
 
 
-def test_what_a_pod_leaves_on_the_disk_is_its_own_and_goes_with_it(site: Joined) -> None:
+def test_links_in_a_pods_directory_are_not_followed_and_are_removed_with_it(site: Joined) -> None:
     put(site, "secrets", "canary", stringData={"key": CANARY})
     variable = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "canary", "key": "key"}}}
     mounts = [{"name": "s", "mountPath": "/s"}, {"name": "e", "mountPath": "/e"}]

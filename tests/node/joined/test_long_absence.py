@@ -36,7 +36,7 @@ def unready(name: str) -> dict[str, object]:
 
 
 @pytest.mark.timeout(300)
-def test_what_happens_while_the_server_is_away_is_told_when_it_is_back(own: Joined, server: ApiProcess) -> None:
+def test_changes_while_the_server_is_away_are_reported_when_it_is_back(own: Joined, server: ApiProcess) -> None:
     own.node.write("withdrawn", json.dumps(pod("withdrawn")))
     own.create(*(pod(name) for name in (*STEADY, "leaves", "forced")))
     own.wait_pods_ready(*STEADY, "leaves", "forced", f"withdrawn-{NODE}")

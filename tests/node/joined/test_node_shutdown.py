@@ -115,7 +115,7 @@ def test_whoever_of_the_agent_dies_meanwhile_the_pods_end(site: Joined, bus: Sys
     wait_for(lambda: site.running_ids() == {})
 
 
-def test_what_the_api_server_was_not_told_does_not_begin_anew_after_the_boot(site: Joined, bus: SystemBus) -> None:
+def test_a_pod_that_ended_unreported_does_not_start_again_after_the_boot(site: Joined, bus: SystemBus) -> None:
     server = site.cluster
     if not isinstance(server, ApiProcess):
         pytest.skip("NOT TESTED: a real cluster is not injured")

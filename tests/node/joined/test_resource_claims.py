@@ -160,7 +160,7 @@ def test_a_pod_is_not_started_by_a_runtime_that_ignores_its_devices(own: Joined,
     within(SECONDS, lambda: driver.files.prepared == {}, "nothing prepared")
 
 
-def test_what_a_driver_prepares_is_in_the_container(own: Joined, driver: DriverProcess) -> None:
+def test_prepared_devices_are_in_the_container(own: Joined, driver: DriverProcess) -> None:
     if ignores(own):
         pytest.skip("NOT TESTED: this runtime ignores CDI")
     driver.files.name_by_cdi(names=True)

@@ -107,7 +107,7 @@ def test_a_pod_with_a_user_namespace_has_ids_of_its_own_and_its_volumes(
     node.end("users", "others")
 
 
-def test_what_lies_below_a_recursively_read_only_mount_cannot_be_written_to(
+def test_mounts_below_a_recursively_read_only_mount_are_read_only(
     node: PodNode, handler: RuntimeHandler, tmp_path: Path
 ) -> None:
     if not handler.recursive_read_only_mounts:
@@ -161,7 +161,7 @@ def test_an_image_is_a_volume_that_is_only_read(node: PodNode) -> None:
     node.end("image")
 
 
-def test_what_a_plugin_names_by_cdi_is_in_the_container(node: NewerNode) -> None:
+def test_cdi_devices_of_a_plugin_are_in_the_container(node: NewerNode) -> None:
     command = [sys.executable, "-m", "tests.support.device_plugin", f"{node.home}/root", THING, "d0"]
     environment = {**os.environ, "TROUPELET_TEST_CDI": "1"}
     script = f"echo $CDI_D0 $THINGS; ls /dev/cdi-d0; echo gone > /dev/cdi-d0 && echo writable; {IDLE}"

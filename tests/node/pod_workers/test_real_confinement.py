@@ -46,7 +46,7 @@ def test_groups_of_the_pod_are_the_processes_and_its_volumes_are_theirs(node: Po
     node.end("grouped")
 
 
-def test_what_the_kernel_tells_is_hidden_from_all_but_the_privileged(node: PodNode) -> None:
+def test_masked_kernel_files_are_visible_to_privileged_containers_only(node: PodNode) -> None:
     script = "wc -c < /proc/timer_list; (echo 1 > /proc/sys/kernel/domainname) 2>/dev/null && echo wrote; true"
     node.run("masked", container("main", script), restartPolicy="Never")
     node.wait_phase("masked", "Succeeded")

@@ -126,7 +126,7 @@ def test_a_character_that_is_split_between_two_pieces_is_shown(node: Path, capsy
     assert shown(node, capsys, "web") == f"{text}\n"
 
 
-def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_of_several_containers_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(node, capsys, "two", "-c", "b", "-n", "1") == "b of two\n"
     assert shown(node, capsys, "two", "-n", "1") == "a of two\n"
     assert shown(node, capsys, "two", "b", "-n", "1") == "b of two\n"
@@ -239,7 +239,7 @@ def test_the_directory_of_logs_is_known_from_the_start_while_the_config_controll
         run(asked)
 
 
-def test_what_is_neither_pod_nor_actor_is_refused(node: Path) -> None:
+def test_a_name_of_neither_pod_nor_actor_is_refused(node: Path) -> None:
     text = refusal(node, "wev")
     assert "there is no pod wev on this node, did you mean web?" in text
     assert "nor an actor of that name" in text

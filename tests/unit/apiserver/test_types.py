@@ -25,7 +25,7 @@ def test_a_quantity_has_one_form(given: Any, kept: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "1 Gi", "1Kib", "a", None, True])
-def test_what_is_no_quantity_is_refused(given: Any) -> None:
+def test_a_wrong_quantity_is_refused(given: Any) -> None:
     with pytest.raises(ValueError, match="quantities"):
         canonical(given)
 
@@ -51,7 +51,7 @@ def test_a_value_of_another_type_is_a_bad_request(kind: str, obj: dict[str, Any]
     assert caught.value.code == 400
 
 
-def test_what_is_empty_is_left_out_where_go_leaves_it_out() -> None:
+def test_empty_fields_are_omitted_as_in_go() -> None:
     sent = {"status": {"images": [{"names": ["a"], "sizeBytes": 0}], "volumesInUse": [], "phase": None,
                        "nodeInfo": {"machineID": ""}, "features": {"supplementalGroupsPolicy": False}}}  # fmt: skip
     kept = {"images": [{"names": ["a"]}], "nodeInfo": {"machineID": ""},

@@ -58,7 +58,7 @@ def test_config_maps_secrets_and_tokens_are_made_by_kubectl(server: ApiProcess) 
     assert server.kubectl("create", "token", "default").count(".") == 2
 
 
-def test_what_was_kept_is_there_after_a_kill(server: ApiProcess) -> None:
+def test_stored_objects_survive_a_kill(server: ApiProcess) -> None:
     server.kubectl("create", "namespace", "kept")
     server.signal(signal.SIGKILL)
     server.start()

@@ -29,7 +29,7 @@ os.wait()
 """
 
 
-def test_what_most_actors_use_comes_first_and_what_the_same_use_is_together() -> None:
+def test_modules_are_ordered_by_the_number_of_actors_that_use_them() -> None:
     used = {"d": {"b"}, "c": {"a"}, "all": {"a", "b"}, "e": {"b"}, "f": {"a"}}
     assert in_order(used) == ["all", "c", "f", "d", "e"]
 

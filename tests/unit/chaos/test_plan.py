@@ -80,7 +80,7 @@ def test_a_new_kind_is_one_entry_and_its_end_comes_when_it_is_due() -> None:
     assert ended[0] == pytest.approx(begun[0] + 5.0)
 
 
-def test_what_must_hold_of_a_kind_is_in_its_entry() -> None:
+def test_each_kind_of_fault_declares_its_checks() -> None:
     checks = [check for one in faults.IN_A_CLUSTER for check in one.holds]
     assert all(isinstance(one, Check) for one in checks)
     assert {one.name for one in faults.IN_A_CLUSTER if one.holds} >= {"fault", "kill", "secret", "exec", "server away"}

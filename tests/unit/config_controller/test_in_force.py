@@ -67,7 +67,7 @@ def test_a_port_whose_server_is_not_there_waits_for_a_restart_and_is_not_applied
         ({"memoryManagerPolicy": "Static"}, ("evictionHard", "reservedSystemCPUs", "systemReserved")),
     ],
 )
-def test_what_is_reserved_waits_for_a_restart_while_pods_hold_hardware_of_their_own(policy, waits):
+def test_changed_reservations_wait_for_a_restart_while_pods_hold_hardware(policy, waits):
     running = other(**policy, reservedSystemCPUs="0", systemReserved={"cpu": "1"})
     before = InForce(running=running, desired=running)
     after, changed = before.changed_to(other(maxPods=5, evictionHard={"memory.available": "1Gi"}), CONSUMERS, workers=1)

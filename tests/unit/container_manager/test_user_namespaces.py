@@ -169,5 +169,5 @@ def test_a_free_slot_overlaps_nobodys_and_is_in_the_range(taken: list[IdRange], 
 
 
 @given(st.builds(IdRange, st.integers(1, 1000).map(lambda n: n * SIZE), st.just(SIZE)))
-def test_what_is_written_is_read(ids: IdRange) -> None:
+def test_encoded_ids_are_decoded_unchanged(ids: IdRange) -> None:
     assert decode(encode(ids)) == ids

@@ -63,7 +63,7 @@ async def test_a_chain_that_leads_to_the_guard_already_does_not_a_second_time() 
     assert [line for line in text.splitlines() if line.endswith(f"-j {FIREWALL}")] == ["-I INPUT -j KUBE-FIREWALL"]
 
 
-async def test_what_is_refused_is_told_of_each_family() -> None:
+async def test_the_error_of_each_address_family_is_reported() -> None:
     tables = Tables(error="Permission denied")
     problems = await UtilityChains([FOUR, SIX], tables).keep()
     assert problems == ["iptables-restore: Permission denied", "ip6tables-restore: Permission denied"]

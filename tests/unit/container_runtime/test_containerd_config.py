@@ -70,7 +70,7 @@ def test_without_the_capability_no_oom_score_is_lowered(version: tuple[int, int]
 
 
 @VERSIONS
-def test_what_the_kernel_lacks_is_not_used(version: tuple[int, int]) -> None:
+def test_features_that_the_kernel_lacks_are_disabled(version: tuple[int, int]) -> None:
     lacking = runtime_of(config(version=version))
     assert lacking["disable_apparmor"] is True
     assert lacking["enable_selinux"] is False

@@ -89,7 +89,7 @@ def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: su
     assert shim.poll() is None
 
 
-def test_what_others_run_on_the_same_containerd_is_left_alone(tmp_path: Path):
+def test_shims_of_others_on_the_same_containerd_are_left_alone(tmp_path: Path):
     program = tmp_path / "containerd-shim-runc-v2"
     program.symlink_to(sys.executable)
     argv = [str(program), "-c", "import time; time.sleep(100)", "-namespace", "default", "-id", "x", "-address", "/s"]

@@ -70,7 +70,7 @@ def test_a_damaged_configuration_has_no_network(conflist: bytes) -> None:
     assert subnets_of(conflist) == []
 
 
-def test_what_a_cluster_gives_later_is_filled_in_by_containerd() -> None:
+def test_containerd_fills_in_the_pod_cidr_of_the_cluster() -> None:
     text = template(instance(), HOST)
     filled = re.sub(r"{{range.*?PodCIDRRanges}}.*?{{end}}\[(.*?)\]{{end}}", r"[\1]", text)
     filled = re.sub(r"{{range.*?Routes}}.*?{{end}}({.*?}){{end}}", r"\1", filled)

@@ -55,7 +55,7 @@ def test_an_image_is_found_by_its_full_name_and_tag() -> None:
     }
 
 
-def test_what_was_built_is_told_by_digest() -> None:
+def test_a_built_image_is_identified_by_its_digest() -> None:
     layout = build([image()], "amd64")
     manifest = json.loads(layout.index)["manifests"][0]
     (built,) = layout.images

@@ -89,7 +89,7 @@ shares = st.dictionaries(
 
 
 @given(shares, st.dictionaries(text, st.lists(text, unique=True)))
-def test_what_is_written_is_read_again(tmp_path_factory, shares, registered) -> None:
+def test_encoded_data_is_decoded_unchanged(tmp_path_factory, shares, registered) -> None:
     path = tmp_path_factory.mktemp("devices") / "file"
     path.write_bytes(encode(data_of(sorted(shares.items()), registered)))
     assert read(path) == Checkpoint(shares, sorted(registered))

@@ -44,7 +44,7 @@ def test_where_the_class_is_not_told_the_name_of_the_field_decides():
     assert _found("def mark():\n  for one in accounts(): one.unheard_of = 0") == []
 
 
-def test_what_an_object_keeps_is_not_its_own():
+def test_a_write_to_a_field_of_a_held_object_is_found():
     source = """
 class Teller:
     def __init__(self): self._account = Account()
@@ -58,7 +58,7 @@ def test_a_call_of_another_objects_method_is_no_write():
     assert _found("def note(account: Account): account.log.add('')") == []
 
 
-def test_what_a_function_has_just_built_may_be_completed_by_it():
+def test_a_function_may_set_fields_of_an_object_that_it_has_built():
     assert _found("def opened():\n  account = Account()\n  account.balance = 1\n  return account") == []
 
 

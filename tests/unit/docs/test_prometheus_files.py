@@ -72,7 +72,7 @@ def wrong_with(asked: Asked) -> list[str]:
 
 
 @pytest.mark.parametrize("asked", [*alerts(), *panels()], ids=lambda asked: asked.where)
-def test_what_is_asked_for_is_in_the_catalogue(asked: Asked) -> None:
+def test_each_queried_metric_is_in_the_catalogue(asked: Asked) -> None:
     assert wrong_with(asked) == []
 
 
@@ -87,7 +87,7 @@ def test_what_is_asked_for_is_in_the_catalogue(asked: Asked) -> None:
         ("time() > 5", "", "it asks for nothing"),
     ],
 )
-def test_what_is_not_there_is_found(expression: str, shown: str, wrong: str) -> None:
+def test_a_query_for_a_missing_metric_is_found(expression: str, shown: str, wrong: str) -> None:
     assert wrong_with(Asked("", expression, shown)) == [wrong]
 
 

@@ -89,7 +89,7 @@ def test_an_alert_fires_when_it_should_and_only_then(alert: str, tmp_path: Path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_the_dashboard_asks_is_promql(tmp_path: Path) -> None:
+def test_the_queries_of_the_dashboard_are_promql(tmp_path: Path) -> None:
     panels = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
     asked = [target["expr"] for panel in panels for target in panel["targets"]]
     file = tmp_path / "rules.yaml"

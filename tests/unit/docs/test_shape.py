@@ -96,7 +96,7 @@ def test_the_life_of_a_pod_in_the_documents_is_the_table_in_the_code():
 
 
 @pytest.mark.parametrize("document", [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))], ids=relative)
-def test_what_a_document_refers_to_is_there(document: Path):
+def test_each_path_in_a_document_exists(document: Path):
     text = document.read_text()
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
@@ -104,7 +104,7 @@ def test_what_a_document_refers_to_is_there(document: Path):
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_what_cannot_be_read_is_caught_by_one_name():
+def test_unreadable_data_is_caught_by_one_name():
     """The parser raises three kinds of errors for it; who names one of them forgets the others."""
     naming = re.compile(r"^ *except .*\bmsgspec\.\w+Error", re.MULTILINE)
     found = {relative(path) for path in SOURCES if naming.search(path.read_text())}

@@ -15,7 +15,7 @@ def test_modules_in_layers_are_no_circle():
     assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def test_what_any_method_sets_on_itself_is_an_attribute_once():
+def test_attributes_set_by_any_method_are_counted_once():
     source = """
 class Wide:
     def __init__(self):

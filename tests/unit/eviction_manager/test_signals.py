@@ -115,6 +115,6 @@ BOTH = (Reclaim.CONTAINERS, Reclaim.IMAGES)
         ("containerfs.inodesFree", BOTH, BOTH, (Reclaim.CONTAINERS,)),
     ],
 )
-def test_what_is_cleaned_up_follows_from_signal_and_layout(signal, single, dedicated, split):
+def test_the_reclaimed_resources_follow_from_signal_and_disk_layout(signal, single, dedicated, split):
     observed = [reclaims(signal, layout) for layout in (DiskLayout.SINGLE, DiskLayout.DEDICATED, DiskLayout.SPLIT)]
     assert observed == [single, dedicated, split]

@@ -33,7 +33,7 @@ def test_for_memory_the_usage_over_the_request_counts():
     assert victim([], {}, "memory.available", DiskLayout.SINGLE) is None
 
 
-def test_of_pods_over_their_requests_the_lowest_priority_is_evicted_and_none_counts_as_zero():
+def test_the_lowest_priority_of_pods_over_their_requests_is_evicted_and_a_missing_one_is_zero():
     pods = [active(uid="high", priority=5), active(uid="none"), active(uid="low", priority=-5)]
     usages = {"high": PodUsage(memory=9 * MI), "none": PodUsage(memory=2 * MI), "low": PodUsage(memory=MI)}
     assert chosen(pods, usages, "memory.available", DiskLayout.SINGLE) == "low"

@@ -142,7 +142,7 @@ async def test_a_token_is_a_password_only_where_the_answer_counts_for_that_token
     assert bool(site.said) is not bool(names)
 
 
-async def test_what_was_said_to_a_token_is_for_that_token_only():
+async def test_credentials_are_cached_for_one_token_only():
     site = Site(with_token("Token"))
     await site.names()
     site.token = "t2"
@@ -198,7 +198,7 @@ async def test_a_program_is_given_the_request_its_arguments_and_its_environment(
         (f"echo '{answer(apiVersion='credentialprovider.kubelet.k8s.io/v1beta1')}'", "not CredentialProviderResponse"),
     ],
 )
-async def test_what_a_program_says_wrongly_is_an_error_without_secrets(tmp_path, script, text):
+async def test_malformed_output_is_an_error_without_secrets(tmp_path, script, text):
     with pytest.raises(PluginFailed, match=text) as error:
         await ask(provider(), program(tmp_path, script), CredentialProviderRequest("x"))
     assert "secret" not in str(error.value)
@@ -216,7 +216,7 @@ async def test_a_program_that_never_stops_printing_is_ended_before_it_fills_the_
         await ask(provider(), program(tmp_path, script), CredentialProviderRequest("x"))
 
 
-async def test_of_much_on_stderr_the_end_is_kept(tmp_path):
+async def test_the_end_of_a_long_stderr_is_kept(tmp_path):
     script = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo why >&2; exit 1"
     with pytest.raises(PluginFailed, match=r"ended with 1: x{400,}why") as error:
         await ask(provider(), program(tmp_path, script), CredentialProviderRequest("x"))

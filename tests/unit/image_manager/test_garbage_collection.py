@@ -44,7 +44,7 @@ def test_the_maximum_age_counts_only_after_the_agent_ran_for_longer():
     assert removed(records, available=90, thresholds=age, running_for=500) == []
 
 
-def test_what_goes_for_its_age_comes_first_and_counts_for_no_room():
+def test_images_over_the_maximum_age_are_removed_first_and_free_no_counted_bytes():
     records = [record("old", last_used=NOW - 2000), record("fresh", last_used=NOW - 10)]
     found = plan(records, set(), Disk(100, 5), Thresholds(maximum_age=1000), NOW, 1e6)
     assert (found.remove, found.aged, found.wanted_bytes) == (["old", "fresh"], 1, 15 - records[0].size_bytes)

@@ -33,7 +33,7 @@ def test_a_reference_has_a_tag_and_a_policy(image, full, policy):
 @pytest.mark.parametrize(
     "image", ["", "Busybox", "a b", "a:b:c", "x@sha256:short", "-a", "a//b", "$(x)", "f" * 64, "a/" * 200 + "b"]
 )
-def test_what_is_no_reference_is_refused(image):
+def test_a_wrong_image_reference_is_refused(image):
     with pytest.raises(ReferenceInvalid):
         parse(image)
 

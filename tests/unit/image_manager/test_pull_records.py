@@ -87,7 +87,7 @@ def test_a_pod_of_the_same_service_account_may_use_the_image() -> None:
 
 
 @pytest.mark.parametrize("used", [None, FoundCredential(PASSWORD)], ids=["anonymous", "of the node"])
-def test_what_was_pulled_anonymously_or_by_the_node_is_for_every_pod(used: FoundCredential | None) -> None:
+def test_images_pulled_anonymously_or_by_the_node_are_for_every_pod(used: FoundCredential | None) -> None:
     record = pulled(FoundCredential(PASSWORD, MINE), used)
     assert accessible_by_all(record, NAME)
     assert accessible(record, NAME, [])

@@ -62,7 +62,7 @@ async def test_a_pod_without_an_account_is_an_error_only_where_one_is_required()
     assert calls == []
 
 
-async def test_what_the_server_refuses_is_said():
+async def test_the_servers_refusal_is_reported():
     refused = ApiAnswer(status=403, reason="Forbidden", message="no")
     with pytest.raises(PluginFailed, match="Forbidden: no"):
         await identify(server([], POST=refused), provider(), POD)

@@ -424,7 +424,7 @@ class Verbose(Runtime):
         return ExecResult(int(command[-1]), b"x" * 100_000, b"")
 
 
-async def test_of_commands_that_write_much_the_beginning_is_kept():
+async def test_the_beginning_of_a_long_output_is_kept():
     found = [await Exec(Verbose()).probe(["exit", code]) for code in ("0", "1")]
     assert [one.result for one in found] == ["success", "failure"]
     assert {len(one.text) for one in found} == {10 << 10}

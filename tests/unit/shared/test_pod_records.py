@@ -69,7 +69,7 @@ def test_a_pod_without_resources_of_its_own_has_none_in_the_file() -> None:
 
 
 @given(FILES)
-def test_what_is_written_is_read_back(records: dict[str, PodRecord]) -> None:
+def test_encoded_data_is_decoded_unchanged(records: dict[str, PodRecord]) -> None:
     assert decode(encode(records)) == records
 
 

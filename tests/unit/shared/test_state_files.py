@@ -54,7 +54,7 @@ def test_a_new_agent_takes_the_file_as_it_is(tmp_path, caplog):
     assert caplog.text == ""
 
 
-def test_what_a_new_agent_has_found_is_what_its_actors_go_on_from(tmp_path):
+def test_actors_continue_from_the_state_that_a_new_agent_found(tmp_path):
     path = tmp_path / "root" / NAME
     path.parent.mkdir(parents=True)
     path.write_bytes(b"of before")

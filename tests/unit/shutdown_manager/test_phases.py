@@ -49,7 +49,7 @@ def test_a_presumed_shutdown_ends_by_itself_and_no_other_does() -> None:
 
 
 @pytest.mark.parametrize("phase", [UP, PRESUMED, SHUTTING_DOWN])
-def test_what_is_known_of_a_shutdown_is_not_lost_with_logind(phase: ShutdownPhase) -> None:
+def test_a_known_shutdown_stays_when_logind_is_away(phase: ShutdownPhase) -> None:
     assert decide(phase, UNREACHABLE) == (phase, ())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from actors.shutdown_manager.shutdown_state import FILE, ShutdownRecord, ShutdownStateFile, seconds, stamp
 
 
-def test_what_is_put_is_there_for_the_next_one(tmp_path: Path) -> None:
+def test_a_recorded_shutdown_is_read_by_the_next_incarnation(tmp_path: Path) -> None:
     state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert (state.last, state.problem) == (ShutdownRecord(), "")

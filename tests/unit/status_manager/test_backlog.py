@@ -18,7 +18,7 @@ def taken(backlog: StatusBacklog, now: float = 0.0) -> list[str]:
     return found
 
 
-def test_what_users_wait_for_comes_first_and_else_who_came_first():
+def test_transitions_come_first_and_then_the_oldest():
     backlog = StatusBacklog()
     for key, priority in (("a", CHANGE), ("b", CHANGE), ("c", TRANSITION), ("d", TRANSITION)):
         backlog.add(key, priority, 0.0)
@@ -34,7 +34,7 @@ def test_a_minor_change_waits_for_others_but_not_for_ever():
     assert taken(backlog, 1.5) == ["a"]
 
 
-def test_what_users_wait_for_takes_the_rest_along():
+def test_a_transition_includes_earlier_changes_of_its_pod():
     backlog = StatusBacklog()
     backlog.add("a", CHANGE, 1.0)
     backlog.add("a", TRANSITION, 1.1)
@@ -118,7 +118,7 @@ def test_an_hour_away_loses_nothing_and_ends_at_once():
     assert done == 110
 
 
-def test_what_is_dropped_is_forgotten_with_its_failures():
+def test_a_dropped_status_is_forgotten_with_its_failures():
     backlog = StatusBacklog()
     for _ in range(3):
         backlog.add("a", TRANSITION, 0.0)

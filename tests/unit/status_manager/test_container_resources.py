@@ -41,7 +41,7 @@ AS_GIVEN = CriResources(cpu_shares=102, cpu_quota=100_000, cpu_period=100_000, m
         (CriResources(memory_limit_bytes=1000), {"limits": {"cpu": "1", "memory": "1000"}}),
     ],
 )
-def test_what_the_runtime_has_applied_is_shown(applied, changed):
+def test_the_resources_applied_by_the_runtime_are_shown(applied, changed):
     assert shown(applied) == {**GIVEN, **changed}
 
 
@@ -78,7 +78,7 @@ def test_a_container_that_is_not_created_has_none():
 
 
 @given(st.integers(1, 1 << 45), st.integers(3, 64_000))
-def test_what_is_shown_is_the_amount_that_is_applied(limit, cpu):
+def test_the_shown_amount_is_the_applied_one(limit, cpu):
     applied = CriResources(cpu_quota=cpu * 100, cpu_period=100_000, memory_limit_bytes=limit)
     found = shown(applied)["limits"]
     assert quantity_value(found["memory"]) == limit

@@ -81,7 +81,7 @@ def test_a_rejected_pod_has_neither_addresses_nor_resources():
     assert status.qosClass == "Burstable"
 
 
-def test_what_never_began_still_waits_when_the_pod_is_over():
+def test_a_container_that_never_started_still_waits_when_the_pod_has_ended():
     over = look(
         pod_of({**TWO_INIT, **NEVER}), ran("i", code=0), ran("j", code=1), worker_phase="terminated", waiting={}
     )
@@ -96,7 +96,7 @@ def test_what_never_began_still_waits_when_the_pod_is_over():
     assert of(over, "Initialized") == ("False", "ContainersNotInitialized")
 
 
-def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over():
+def test_a_container_that_should_have_started_has_an_unknown_end_when_the_pod_has_ended():
     told = look(pod_of(INIT), ran("i", code=0))
     over = look(pod_of(INIT, told), ran("i", code=0), worker_phase="terminated")
     ended = present(over.containerStatuses[0].state.terminated)

@@ -36,7 +36,7 @@ def shown(wanted: Pod, phase: str) -> tuple[dict[str, Any], dict[str, Any]] | No
     return None if found is None else (found.requests, found.limits)
 
 
-def test_what_was_allocated_is_that_of_all_containers_and_the_overhead():
+def test_the_allocated_resources_are_those_of_all_containers_and_the_overhead():
     side = limited("100m", "16Mi", restartPolicy="Always")
     wanted = pod(limited("500m", "64Mi"), asking(cpu="400m"), initContainers=[side], overhead={"memory": "4Mi"})
     assert allocated(wanted) == {"cpu": "1", "memory": "84Mi"}
@@ -47,7 +47,7 @@ def test_an_amount_keeps_its_notation(text: str):
     assert allocated(pod(asking(memory=text))) == {"memory": text}
 
 
-def test_what_the_pod_itself_asks_for_counts_instead():
+def test_pod_level_resources_replace_those_of_the_containers():
     wanted = pod(limited("100m", "16Mi"), resources=OWN)
     assert allocated(wanted) == {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
     assert shown(wanted, "Running") == (OWN["requests"], OWN["limits"])
@@ -63,7 +63,7 @@ def test_a_pod_that_runs_shows_its_cpu_and_memory_only():
     assert shown(wanted, "Running") == (requests, limits), "also if one of them may use all CPUs"
 
 
-def test_of_the_least_that_the_kernel_gives_nothing_is_shown():
+def test_the_kernels_minimum_of_cpu_is_not_shown():
     assert shown(pod({"name": "c"}), "Running") == ({}, {})
     tiny = {"name": "c", "resources": {"requests": {"cpu": "2m"}, "limits": {"cpu": "10m"}}}
     assert shown(pod(tiny), "Running") == ({}, {})
@@ -71,7 +71,7 @@ def test_of_the_least_that_the_kernel_gives_nothing_is_shown():
 
 
 @pytest.mark.parametrize("odd", ["\n", "many", "1e999999999"])
-def test_of_what_is_no_quantity_nothing_is_shown(odd: str):
+def test_wrong_quantities_show_nothing(odd: str):
     wanted = pod(limited("1", odd))
     assert allocated(wanted) == {}
     assert shown(wanted, "Pending") is None

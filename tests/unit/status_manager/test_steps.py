@@ -114,7 +114,7 @@ def test_a_deletion_that_the_server_has_accepted_is_asked_for_again_after_a_whil
     assert isinstance(next_step(found, "u"), DeletePod)
 
 
-def test_what_the_server_stores_differently_is_not_written_again():
+def test_a_status_that_the_server_stores_differently_is_not_written_again():
     found = table(stored("Pending"), pods=(pod(),))
     step = next_step(found, "u")
     assert isinstance(step, PatchStatus)

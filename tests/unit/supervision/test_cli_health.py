@@ -89,7 +89,7 @@ def test_a_degraded_tree_is_never_ready() -> None:
     assert said(decide(tree(actor("pleg"), state="degraded")))[0] == "degraded"
 
 
-def test_what_an_actor_waits_for_and_what_the_application_knows_are_reasons() -> None:
+def test_waiting_actors_and_reasons_of_the_application_degrade_the_status() -> None:
     troubles = [Trouble("port 10250", "Address already in use", 70.0, "node_server")]
     found = decide(tree(troubles=troubles), (), [Reason("manifest", "a.yaml: wrong")])
     assert said(found) == ("degraded", ["port 10250: Address already in use, for 1m10s", "manifest: a.yaml: wrong"])

@@ -116,7 +116,7 @@ def test_a_sentence_is_broken_between_words_only() -> None:
     assert wrapped("as it is", 0, "  ", "- ") == ["- as it is"]
 
 
-def test_what_a_pod_has_written_does_not_command_the_terminal() -> None:
+def test_control_characters_of_a_pods_output_are_escaped() -> None:
     assert plain("a\tb\n\x1b]52;c;cm0K\x07\x7f\x9b2J\r") == "a\tb\n^[]52;c;cm0K^G^?\\x9b2J^M"
 
 

@@ -47,7 +47,7 @@ def test_one_that_could_open_something_meanwhile_goes_on(refusal: list[int]) -> 
     assert found.exhausted(100.0 + 100 * PATIENCE_SECONDS) is None
 
 
-def test_what_the_whole_system_lacks_ends_nobody(refusal: list[int]) -> None:
+def test_a_lack_of_descriptors_in_the_whole_system_ends_no_actor(refusal: list[int]) -> None:
     found = Descriptors()
     refusal.append(errno.ENFILE)
     assert found.exhausted(100.0) is None

@@ -132,7 +132,7 @@ def test_an_order_is_refused_when_its_actor_has_given_up(node: Node) -> None:
     assert node.pids == [1, 2]
 
 
-def test_what_waits_ends_with_its_actor(node: Node) -> None:
+def test_waiting_disposables_end_with_their_actor(node: Node) -> None:
     for owner in ("volume_manager", "volume_manager", "eviction_manager"):
         node.order(owner, owner)
     node.disposables.forget("volume_manager")

@@ -70,7 +70,7 @@ def test_a_share_of_messages_is_lost_for_as_long_as_ordered() -> None:
     assert faults.intercept(Ping())
 
 
-def test_what_the_fork_server_says_of_children_is_never_lost() -> None:
+def test_exits_of_children_are_never_dropped() -> None:
     faults = Faults(rng=lambda: 0.0)
     faults.order(Inject(name="a", fault="drop", rate=1))
     assert faults.intercept(Exited("b", 1, 2, 9, "signal"))

@@ -122,7 +122,7 @@ def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor
     assert stopped[0] == ("d", Policy().shutdown_seconds)
 
 
-def test_what_is_below_a_supervisor() -> None:
+def test_the_actors_below_a_supervisor() -> None:
     table = ProcessTable(TREE, {})
     assert [child.name for child in table.below("root")] == ["a", "s", "s/b", "s/c", "d"]
     assert [child.name for child in table.below("s")] == ["s/b", "s/c"]
@@ -148,7 +148,7 @@ def test_the_descriptors_of_actors_that_no_other_process_inherits(tmp_path: Path
         other.close()
 
 
-def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
+def test_the_memory_of_actors_is_measured_only_on_request() -> None:
     table = ProcessTable(TREE, {})
     present(table.get("root")).process.forked(os.getpid())
     counts: Any = SimpleNamespace(running=0, abandoned=0)
@@ -254,7 +254,7 @@ def test_an_actor_that_starts_has_its_time_to_start_before_silence_counts() -> N
     assert starting.watch(0.8) == []
 
 
-def test_what_is_allowed_grows_with_what_the_fork_server_itself_was_late() -> None:
+def test_the_allowance_grows_with_the_fork_servers_own_delay() -> None:
     delay = RecentDelay()
     assert delay.worst(0.0) == 0.0
     delay.add(1.0, 0.8)

@@ -72,7 +72,7 @@ class Dispatched:
         raise error
 
 
-async def test_what_an_actor_tells_itself_is_handled_in_the_order_of_telling() -> None:
+async def test_messages_of_an_actor_to_itself_are_handled_in_order() -> None:
     owner = Dispatched()
     inbox = Inbox(owner)
     inbox.put("told before it is in service", Address("me"))

@@ -154,7 +154,7 @@ def test_whatever_the_file_holds_reading_does_not_raise(tmp_path_factory: object
     assert all(isinstance(incident, Incident) for incident in read(path).incidents)
 
 
-def test_what_a_full_disk_refused_is_written_later_with_the_time_of_the_restart(tmp_path: Path) -> None:
+def test_incidents_that_a_full_disk_refused_are_written_later_with_the_restart_time(tmp_path: Path) -> None:
     blocked = tmp_path / "directory"
     blocked.write_text("in the way")
     clock = Clock()
@@ -172,7 +172,7 @@ def test_what_a_full_disk_refused_is_written_later_with_the_time_of_the_restart(
     assert len(read(blocked / "incidents").incidents) == 2, "each is written once"
 
 
-def test_what_is_not_written_yet_is_told_with_the_reason_and_since_when(tmp_path: Path) -> None:
+def test_unwritten_incidents_are_reported_with_the_reason_and_since_when(tmp_path: Path) -> None:
     blocked = tmp_path / "directory"
     blocked.write_text("in the way")
     clock = Clock()

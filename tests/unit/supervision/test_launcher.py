@@ -107,7 +107,7 @@ def test_a_child_closes_the_fork_servers_descriptors_and_those_of_the_others_and
     assert len(one ^ other) == 2, "each keeps one end"
 
 
-def test_what_is_withdrawn_in_the_same_turn_is_not_forked(seen: Seen) -> None:
+def test_a_start_that_is_withdrawn_in_the_same_turn_is_not_forked(seen: Seen) -> None:
     _, b = seen.order("a", "b")
     assert seen.launcher.withdraw(b)
     assert not seen.launcher.withdraw(b)
@@ -165,6 +165,6 @@ print(before - resident())
 """
 
 
-def test_what_was_freed_amid_the_heap_is_given_back() -> None:
+def test_free_memory_inside_the_heap_is_returned() -> None:
     given = subprocess.check_output([sys.executable, "-c", FREED_AMID_THE_HEAP])
     assert int(given) > 20_000_000

@@ -168,7 +168,7 @@ ALL = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
     ("form", "out", "err"),
     [("text", ["DEBUG", "INFO"], ["WARNING", "ERROR"]), ("json", ["DEBUG", "INFO", "WARNING"], ["ERROR"])],
 )
-def test_what_is_no_error_goes_to_stdout_where_that_is_asked_for(capfd: Capture, form, out, err) -> None:
+def test_lines_below_error_go_to_stdout_on_request(capfd: Capture, form, out, err) -> None:
     configure(verbosity=4, form=form, split=Split())
     say(*ALL)
     found = capfd.readouterr()
@@ -191,7 +191,7 @@ def test_lines_are_held_back_until_they_are_many_or_an_error_comes_or_they_are_f
     assert 0 < capfd.readouterr().out.count("INFO") <= 3
 
 
-def test_what_was_held_back_for_long_enough_is_due(capfd: Capture) -> None:
+def test_a_line_buffered_for_long_enough_is_due(capfd: Capture) -> None:
     configure(split=Split(buffer_bytes=2000, flush_seconds=0.0))
     say(logging.INFO)
     logs.flush(due=True)

@@ -78,7 +78,7 @@ def test_a_line_of_december_is_of_last_year() -> None:
     assert time_of(head(leap_day) + "x", NOW) == leap_day + 0.25
 
 
-def test_what_follows_a_line_is_as_old_as_the_line() -> None:
+def test_continuation_lines_have_the_age_of_their_line() -> None:
     lines = ["before", head(NOW - 600) + "old", "of old", head(NOW - 60) + "new", "of new"]
     assert [line.rsplit(" ", 2)[-1] for line in younger(lines, NOW - 300, NOW)] == ["new", "new"]
     assert list(younger(lines, NOW - 300, NOW))[1] == "of new"

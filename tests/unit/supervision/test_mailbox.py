@@ -56,7 +56,7 @@ def test_those_whose_deadline_passed_are_taken_out() -> None:
     assert box.earliest == 9.0
 
 
-def test_what_did_not_arrive_goes_before_the_rest_unless_a_newer_one_waits() -> None:
+def test_an_undelivered_message_goes_first_unless_a_newer_one_replaces_it() -> None:
     box = Outbox()
     for number, key in ((1, None), (2, "a"), (3, None)):
         box.add(_entry(number, key))

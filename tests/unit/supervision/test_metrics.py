@@ -18,7 +18,7 @@ WRONG = {
 }
 
 
-def test_what_is_declared_is_recorded():
+def test_declared_metrics_are_recorded():
     metrics = Metrics(Catalogue(DECLARED, strict=True))
     metrics.count("made_total", kind="a")
     metrics.count("made_total", 2, kind="a")
@@ -30,13 +30,13 @@ def test_what_is_declared_is_recorded():
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_what_is_not_declared_raises_under_test(wrong):
+def test_an_undeclared_metric_raises_under_test(wrong):
     with pytest.raises(UndeclaredMetric):
         wrong(Metrics(Catalogue(DECLARED, strict=True)))
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_what_is_not_declared_is_counted_and_logged_once_in_production(wrong, caplog):
+def test_an_undeclared_metric_is_counted_and_logged_once_in_production(wrong, caplog):
     metrics = Metrics(Catalogue(DECLARED))
     with caplog.at_level(logging.ERROR):
         wrong(metrics)

@@ -49,7 +49,7 @@ def test_a_registered_message_is_itself_and_may_be_inside_other_data() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), open, 1j, [lambda: 0]])
-def test_what_is_not_plain_data_is_refused(value: object) -> None:
+def test_a_value_that_is_not_plain_data_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be sent without pickle"):
         wrap(value)
 
@@ -115,12 +115,12 @@ def _local() -> object:
 
 
 @pytest.mark.parametrize("value", [_local(), Holder([1]), open, lambda: 0, ValueError("x"), 1j])
-def test_what_cannot_be_made_again_from_its_attributes_is_refused_also_as_an_object(value: object) -> None:
+def test_an_object_that_cannot_be_rebuilt_from_its_attributes_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
         wrap(value, objects=True)
 
 
-def test_what_contains_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_refused() -> None:
     circle: list[object] = []
     circle.append(circle)
     with pytest.raises(TypeError, match="contains itself"):

@@ -156,7 +156,7 @@ actors:
         ("version: 1\nactors:\n  root: {restart: temporary}\n", "3: actors.root.restart: the root must be permanent"),
     ],
 )
-def test_what_is_not_usable_is_refused(tmp_path: Path, text: str, found: str) -> None:
+def test_an_unusable_policy_is_refused(tmp_path: Path, text: str, found: str) -> None:
     (problem, *_) = problems(tmp_path, text)
     assert problem.removeprefix(" ").startswith(found)
 

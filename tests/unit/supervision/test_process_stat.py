@@ -51,7 +51,7 @@ def test_a_stopped_process_is_alive_and_a_zombie_is_not() -> None:
 
 
 @pytest.mark.parametrize("pid", [ABSENT, 0, -1])
-def test_of_no_process_nothing_is_known(pid: int) -> None:
+def test_a_missing_process_has_no_facts(pid: int) -> None:
     assert process_stat.fields(pid) == []
     assert process_stat.state(pid) == process_stat.start_ticks(pid) == ""
     assert not process_stat.is_alive(pid)

@@ -178,7 +178,7 @@ def test_a_step_goes_on_when_the_disk_does_not_take_its_key(tmp_path):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
-def test_what_is_in_the_place_of_the_record_is_set_aside(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_anything_else_at_the_records_path_is_set_aside(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "current")
     die_on(tmp_path, "pod-1", Clock())
     assert Journal(tmp_path, POLICY, Clock()).died_on == "pod-1"

@@ -22,7 +22,7 @@ from supervision.task_context import Work
         ("", ""),
     ],
 )
-def test_what_held_the_actor_is_counted_by_kind_not_by_pod(label: str, kind: str) -> None:
+def test_long_steps_are_counted_by_kind_not_by_pod(label: str, kind: str) -> None:
     assert kind_of(label) == kind
 
 
@@ -99,7 +99,7 @@ async def test_a_task_is_shown_during_its_steps_and_not_while_it_waits() -> None
     assert (running.current, record.holds) == ("", False)
 
 
-async def test_what_a_task_begins_is_its_work_too() -> None:
+async def test_tasks_started_by_a_task_belong_to_its_work() -> None:
     running, record = Running(), NotedRecord()
 
     async def part() -> tuple[str, bool]:
@@ -111,7 +111,7 @@ async def test_what_a_task_begins_is_its_work_too() -> None:
     assert await running.runner.task(work(), "pod x", record) == [("pod x", True)] * 2
 
 
-async def test_what_the_actor_itself_begins_out_of_a_task_is_not_the_tasks_work() -> None:
+async def test_tasks_started_by_the_actor_do_not_belong_to_a_task() -> None:
     running, record = Running(), NotedRecord()
 
     async def other() -> bool:

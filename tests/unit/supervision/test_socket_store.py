@@ -70,7 +70,7 @@ def test_after_an_orderly_end_nobody_listens(store: SocketStore) -> None:
     assert store.fds() == []
 
 
-def test_what_is_handed_over_is_private_to_the_fork_server(store: SocketStore) -> None:
+def test_kept_sockets_are_private_to_the_fork_server(store: SocketStore) -> None:
     _first(store)
     store.ended("server", keep=True)
     (fds,) = store.of("server").values()

@@ -101,7 +101,7 @@ ODD = pytest.mark.parametrize("make", [make_fifo, make_directory, make_endless, 
 
 
 @ODD
-def test_what_is_in_the_place_of_a_file_is_refused_at_once_and_named(tmp_path, make):
+def test_a_path_that_is_not_a_file_is_refused_at_once_and_named(tmp_path, make):
     path = tmp_path / "file"
     make(path)
     before = len(os.listdir("/proc/self/fd"))
@@ -111,7 +111,7 @@ def test_what_is_in_the_place_of_a_file_is_refused_at_once_and_named(tmp_path, m
 
 
 @ODD
-def test_what_is_in_the_place_of_a_state_file_is_set_aside(tmp_path, make):
+def test_anything_else_at_a_state_files_path_is_set_aside(tmp_path, make):
     file = StateFile(tmp_path / "file", dict[str, int])
     make(file.path)
     with pytest.raises(DamagedError, match=r"file is damaged and set aside: (not|Is) a|File too large"):

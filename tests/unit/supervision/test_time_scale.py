@@ -28,7 +28,7 @@ def test_an_ordinary_machine_keeps_the_deadlines_and_a_slow_one_stretches_them()
     assert found == [1.0, 1.0, 1.0, 3.0, 10.0, time_scale.MOST]
 
 
-def test_what_is_given_goes_before_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_given_factor_overrides_the_measured_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_scale, "_measure", lambda: 10 * time_scale.REFERENCE_SECONDS)
     assert time_scale.find()[0] == 10.0
     monkeypatch.setenv(time_scale.VARIABLE, "3")
@@ -42,7 +42,7 @@ def test_only_the_own_time_on_a_processor_counts(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("given", ["fast", "0", "-1", "1000", "nan"])
-def test_what_is_no_factor_is_said_and_changes_nothing(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+def test_a_wrong_factor_is_reported_and_ignored(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv(time_scale.VARIABLE, given)
     factor, text = time_scale.find()
     assert factor == 1.0

@@ -161,7 +161,7 @@ def test_narrow_terminals_keep_what_matters_most() -> None:
     assert shown(TopView(), width=40)[1].split() == ["NAME", "STATE", "CPU%", "MEMORY"]
 
 
-def test_what_is_wrong_is_marked() -> None:
+def test_actors_in_trouble_are_marked() -> None:
     lines, _ = frame(TREE, rows(TREE, rate, TopView(selected="root")), TopView(selected="root"), 120, 30)
     styles = [{style for style, _ in line} for line in lines]
     assert "chosen" in styles[2]

@@ -132,7 +132,7 @@ class TestStrategies:
             ("rest_for_one", ["-d", "-c", "+b", "+c", "+d"]),
         ],
     )
-    def test_what_follows_when_the_second_of_four_fails(self, strategy: str, orders: list[str]) -> None:
+    def test_the_orders_when_the_second_of_four_fails(self, strategy: str, orders: list[str]) -> None:
         world = World(make(own={"strategy": strategy})).begin()
         world.take_orders()
         world.exit("b")

@@ -127,7 +127,7 @@ def test_a_warm_up_that_fails_keeps_nobody_from_starting(names: Names, caplog: p
 
 
 @pytest.mark.parametrize("size", [48, 160, 512])
-def test_what_is_made_after_the_heap_is_filled_lies_on_new_pages(size: int) -> None:
+def test_objects_made_after_the_heap_fill_lie_on_new_pages(size: int) -> None:
     # in a new interpreter: that of all tests may have more free slots than are ever filled
     program = f"""
         from supervision.fork_server import heap_fill
@@ -160,7 +160,7 @@ def test_every_measure_has_a_switch_that_some_module_asks_for() -> None:
     assert all(f'is_on("{measure}")' in source for measure in memory_switches.MEASURES)
 
 
-def test_what_the_c_library_allocates_after_its_heap_is_filled_lies_behind_it() -> None:
+def test_memory_allocated_after_the_heap_fill_lies_behind_it() -> None:
     if not hasattr(ctypes.CDLL(None), "gnu_get_libc_version"):
         pytest.skip("not glibc")
     freed = """

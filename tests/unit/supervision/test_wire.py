@@ -33,7 +33,7 @@ def _read(data: bytes, cut: int) -> list[Frame | Ack]:
     sizes=st.lists(st.sampled_from([0, 1, 100, LARGE_BYTES - 200, LARGE_BYTES, 3 * LARGE_BYTES]), max_size=6),
     cut=st.integers(1, 200_000),
 )
-def test_what_is_written_is_read_back_however_it_is_cut(sizes: list[int], cut: int) -> None:
+def test_written_messages_are_read_however_they_are_cut(sizes: list[int], cut: int) -> None:
     writer = FrameWriter()
     for number, size in enumerate(sizes):
         writer.add(encode("me", Blob(number, os.urandom(size)), ask=number))

@@ -16,12 +16,12 @@ from tests.support.traces import left_by
         ("import sys; sys.setprofile(lambda *seen: None)", "profiler "),
     ],
 )
-def test_what_is_left_is_seen(code: str, kind: str) -> None:
+def test_remains_are_found(code: str, kind: str) -> None:
     (found,) = left_by(code)
     assert kind in found
 
 
-def test_what_was_there_before_is_not_counted() -> None:
+def test_earlier_remains_are_not_counted() -> None:
     assert left_by("pass", after="file = open('/dev/null')") == []
 
 

@@ -209,7 +209,7 @@ async def test_a_driver_that_fails_is_asked_again(
         ({"abort": "broken"}, "NodeUnprepareResources: rpc error: code = Internal desc = broken"),
     ],
 )
-async def test_what_is_not_unprepared_is_kept_until_it_is(
+async def test_a_claim_is_kept_until_it_is_unprepared(
     node: Node, driver: SampleDriver, behaviour: dict[str, Any], text: str
 ) -> None:
     node.claim("one", "pod-1")

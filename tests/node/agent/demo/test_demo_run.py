@@ -146,7 +146,7 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
     assert traces(root) == {}
 
 
-def test_what_a_killed_demo_left_is_removed_by_the_next_one(root: Path) -> None:
+def test_the_next_demo_removes_the_remains_of_a_killed_one(root: Path) -> None:
     first = Demo(root)
     first.wait_for_lines(1)
     fork_server = json.loads(first.supervise("tree", "-o", "json"))["pid"]

@@ -47,7 +47,7 @@ def test_pods_are_started_and_go_on_after_its_end(node: FaultyNode) -> None:
     assert node.running() == before
 
 
-def test_what_fails_is_told_from_what_was_started(node: FaultyNode) -> None:
+def test_failed_pods_are_listed_apart_from_started_ones(node: FaultyNode) -> None:
     node.add("good")
     once = "spec:\n  restartPolicy: Never\n"
     node.write("ended", manifest("ended").replace(SCRIPT, "exit 0").replace("spec:\n", once))
@@ -65,7 +65,7 @@ def test_what_fails_is_told_from_what_was_started(node: FaultyNode) -> None:
     assert lines[4] == "2 of 4 started"
 
 
-def test_what_does_not_begin_in_time_is_waited_for_no_longer(node: FaultyNode) -> None:
+def test_a_pod_that_does_not_start_in_time_is_given_up(node: FaultyNode) -> None:
     node.write("late", manifest("late").replace("image: ", "image: nowhere.invalid/"))
     done = run_once(node, "--timeout=15")
     assert done.returncode == 1

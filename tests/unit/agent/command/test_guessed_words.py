@@ -50,7 +50,7 @@ WHOLE = whole_parser(())
         ("status", "status"),
     ],
 )
-def test_what_reads_only_is_done(typed: str, is_meant: str) -> None:
+def test_guessed_words_of_reading_commands_are_run(typed: str, is_meant: str) -> None:
     words = understood(typed.split())
     assert words == is_meant.split()
     if words[0] != "config" and not {"--help", "--version"} & set(words):
@@ -75,7 +75,7 @@ def test_what_reads_only_is_done(typed: str, is_meant: str) -> None:
         ("sttus", ""),
     ],
 )
-def test_what_is_no_command_gets_the_way(typed: str, way: str) -> None:
+def test_an_unknown_command_is_answered_with_the_right_one(typed: str, way: str) -> None:
     said = meant(typed.split())
     assert bool(said) == bool(way)
     assert way in said

@@ -40,7 +40,7 @@ def test_two_demos_do_not_share_cgroups():
     assert DemoLayout("/a").cgroup != DemoLayout("/b").cgroup
 
 
-def test_what_the_container_said_is_taken_out_of_its_log():
+def test_the_output_of_the_container_is_read_from_its_log():
     assert log_lines(f"{STAMP} stdout F hello you\n{STAMP} stdout F \nbroken\n") == ["hello you", ""]
 
 
@@ -176,7 +176,7 @@ def test_a_command_that_does_not_answer_does_not_hold_the_demo_up(told, monkeypa
     assert "does not answer within 0.1 s" in text
 
 
-def test_what_could_not_be_removed_is_named(told, capsys):
+def test_remains_that_could_not_be_removed_are_named(told, capsys):
     told.left = ["/mnt/x"]
     assert tell(told)[0] == 1
     assert "could not be removed: /mnt/x" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def test_somebody_without_rights_is_told_which_are_missing(tmp_path: Path) -> No
     assert "patch nodes/status" in rights.text
 
 
-def test_of_a_bootstrap_kubeconfig_it_only_matters_that_it_may_ask_for_a_certificate(tmp_path: Path) -> None:
+def test_a_bootstrap_kubeconfig_needs_only_the_right_to_request_certificates(tmp_path: Path) -> None:
     found = findings(tmp_path / "1", lambda server: server.bootstrap_kubeconfig(), bootstrap=True)
     assert [one.subject for one in found] == ["API server", "clock", "rights"]
     assert found[-1].level is Level.OK

@@ -53,7 +53,7 @@ def test_cgroup_v1_is_a_failure_where_the_configuration_refuses_it(tmp_path: Pat
     assert "failCgroupV1: false" in found.remedy
 
 
-def test_what_would_prevent_a_start_is_a_failure_unless_it_was_told(tmp_path: Path) -> None:
+def test_a_problem_that_prevents_a_start_is_a_failure_and_reported_once(tmp_path: Path) -> None:
     config = KubeletConfiguration(tlsPrivateKeyFile=f"{tmp_path}/none.key", failCgroupV1=True, cgroupsPerQOS=False)
     agent = Agent(config=config, root_dir=str(tmp_path), run_dir=f"{tmp_path}/run")
     found = [one for one in start(agent, []) if "tlsPrivateKeyFile" in one.text]
@@ -100,7 +100,7 @@ def test_a_directory_that_is_not_there_yet_is_measured_where_it_will_be(tmp_path
     ("blocks", "inodes", "remedy"),
     [(1, 100, "du -xh {}"), (100, 1, "du --inodes -x {}"), (100, 100, ""), (100, None, "")],
 )
-def test_what_finds_the_space_depends_on_what_has_run_out(
+def test_the_remedy_for_a_full_disk_depends_on_what_ran_out(
     blocks: int, inodes: int | None, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_files = (0, 0, 0) if inodes is None else (100, inodes, inodes)  # btrfs counts none

@@ -217,7 +217,7 @@ def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
     ]
 
 
-def test_what_status_says_of_the_tree_has_a_remedy_here() -> None:
+def test_each_reason_of_status_has_a_remedy() -> None:
     taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
     looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
     other = Trouble("systemd-logind", "does not answer", 3.0, "shutdown_manager")
@@ -322,7 +322,7 @@ def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:
     assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
 
 
-def test_what_is_not_known_of_manifests_is_said_of_the_actor_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_manifests_are_reported_with_the_actor_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event client, which was asked before, does not answer either."""
 
     class Context:

@@ -62,7 +62,7 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1") -> Rece
         ("Something", "never heard of", "supervise describe pod shop/web"),
     ],
 )
-def test_what_a_container_waits_for_has_a_remedy(reason: str, message: str, remedy: str) -> None:
+def test_each_reason_of_a_waiting_container_has_a_remedy(reason: str, message: str, remedy: str) -> None:
     found = cause(waiting(reason, message), [])
     assert message in found.text
     assert remedy in found.remedy

@@ -36,7 +36,7 @@ class Asked:
         return RecentEvents(since=0.0, events=[self.event])
 
 
-def test_what_a_probe_has_said_reaches_no_terminal_as_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_a_probes_output_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert events(Asked("failed: \x1b]52;c;cm0K\x07")) == 0  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "failed: ^[]52;c;cm0K^G" in shown

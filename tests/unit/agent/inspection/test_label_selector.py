@@ -22,6 +22,6 @@ def test_a_selector_matches_as_kubectl_has_it(selector: str, expected: bool) -> 
 
 
 @pytest.mark.parametrize("selector", ["a b", "=x", "a=b=c", "a in b", "a in (b", ",", "a=b,", "a in (b c)", "a>1"])
-def test_what_is_no_selector_is_named(selector: str) -> None:
+def test_a_wrong_label_selector_is_named(selector: str) -> None:
     with pytest.raises(ValueError, match="is no label selector as app=web"):
         parse(selector)

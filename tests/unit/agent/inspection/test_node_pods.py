@@ -57,7 +57,7 @@ def test_a_pod_is_found_by_name_place_or_uid(wanted: str, namespace: str, uid: s
         ("qqqqqqq", "there is no pod qqqqqqq on this node: see `supervise pods`"),
     ],
 )
-def test_what_is_not_one_pod_is_said(wanted: str, text: str) -> None:
+def test_a_name_of_no_pod_or_several_is_refused(wanted: str, text: str) -> None:
     with pytest.raises(NoSuchPod) as caught:
         find(PODS, wanted)
     assert str(caught.value) == text
@@ -113,7 +113,7 @@ def test_a_static_pod_of_the_runtime_has_the_name_of_its_manifest() -> None:
     assert find([found], "web") is found
 
 
-def test_what_the_runtime_lacks_may_still_be_a_pod() -> None:
+def test_a_pod_that_the_runtime_lacks_may_still_exist() -> None:
     with pytest.raises(PodNotKnown, match="the runtime has no pod carsh, and status_manager does not answer"):
         find(PODS, "carsh", by_runtime=True)
 

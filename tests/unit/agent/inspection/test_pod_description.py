@@ -97,7 +97,7 @@ def test_events_are_last_and_their_absence_is_said() -> None:
     assert "5s (x3 over 60s) Warning BackOff main m" in text(events=seen)
 
 
-def test_what_could_not_be_asked_is_said_first() -> None:
+def test_actors_that_did_not_answer_are_named_first() -> None:
     assert text(problems=["status_manager does not answer"]).startswith("warning: status_manager does not answer\n")
 
 

@@ -21,7 +21,7 @@ def test_a_rate_is_that_since_the_first_sample() -> None:
     assert rates.add(told(108), 58.0) == edge(108, 1.0)
 
 
-def test_what_was_long_ago_no_longer_counts() -> None:
+def test_old_messages_do_not_count() -> None:
     rates = MessageRates()
     rates.add(told(0), 0.0)
     rates.add(told(500), 1.0)

@@ -45,7 +45,7 @@ def test_records_of_starts_are_kept_once_and_what_was_made_stays_made(tmp_path: 
     assert {path for one in known for path in one.made} == {"/a"}
 
 
-def test_what_was_made_and_handed_over_is_made_by_the_next_start_too(tmp_path: Path) -> None:
+def test_directories_that_were_handed_over_stay_in_the_record_of_the_next_start(tmp_path: Path) -> None:
     (handed,) = with_start([], at(tmp_path, made=("/a",), handed_over=True))
     (again,) = with_start([handed], at(tmp_path))
     assert (again.made, again.handed_over) == (("/a",), False)

@@ -43,7 +43,7 @@ def waiting(reason, message=""):
         (pod("Failed", reason="OutOfcpu", message="no"), "failed", "OutOfcpu: no"),
     ],
 )  # fmt: skip
-def test_what_became_of_a_pod(given, outcome, detail):
+def test_the_outcome_of_a_pod(given, outcome, detail):
     assert outcome_of(given) == RunPodResult("n/p", outcome, detail)
 
 

@@ -90,7 +90,7 @@ def test_an_object_that_goes_on_has_25_and_then_one_in_five_minutes():
     assert correlator.correlate(new_event(uid="other"), 301.0, SECOND) is not None
 
 
-def test_what_is_remembered_is_bounded():
+def test_the_memory_of_events_is_bounded():
     recent: RecentEntries[int] = RecentEntries(3)
     for n in range(5):
         recent.put(n, n)
@@ -145,7 +145,7 @@ def test_a_nodes_uid_in_events_is_its_name_and_they_are_kept_in_default():
     assert event_object(event, "n1")["metadata"]["namespace"] == "default"
 
 
-def test_of_the_same_event_only_the_newest_count_waits():
+def test_only_the_newest_count_of_an_event_waits():
     backlog = EventBacklog()
     for event in run(Correlator(), "m", "m", "m"):
         backlog.put(event)

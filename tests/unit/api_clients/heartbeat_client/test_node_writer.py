@@ -63,7 +63,7 @@ async def write(server: Server, writer: NodeWriter, clock: int, **status: Any) -
 
 
 @pytest.mark.parametrize("unknown", [(), ("features",)])
-def test_what_the_server_leaves_out_is_not_written_again_and_again(unknown: tuple[str, ...]) -> None:
+def test_fields_that_the_server_drops_are_not_written_again_and_again(unknown: tuple[str, ...]) -> None:
     async def story() -> None:
         server = Server(*unknown)
         writer = NodeWriter(server, "n1", nothing)

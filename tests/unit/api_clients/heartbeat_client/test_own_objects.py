@@ -57,7 +57,7 @@ NOT_THE_OBJECT = [
 
 
 @pytest.mark.parametrize("body", NOT_THE_OBJECT, ids=range(len(NOT_THE_OBJECT)))
-def test_what_is_not_the_nodes_own_object_is_no_answer(body: bytes) -> None:
+def test_an_object_of_another_node_is_not_accepted(body: bytes) -> None:
     for read, kind in ((read_node, "Node"), (read_lease, "Lease")):
         with pytest.raises(Unreachable, match=f"the answer is not the {kind} n1"):
             read(body, "n1")

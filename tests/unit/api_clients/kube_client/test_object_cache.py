@@ -142,7 +142,7 @@ async def test_watches_are_counted_once_for_all_references_of_a_pod(monkeypatch:
     assert len(counted) == 500
 
 
-async def test_what_is_mounted_is_read_again_when_its_time_is_over_and_told_when_it_changed() -> None:
+async def test_a_mounted_object_is_read_again_when_its_ttl_ends_and_reported_if_it_changed() -> None:
     site = Site("Cache")
     site.objects.set_ttl(15)
     site.server.objects = {"s": body("s")}
@@ -157,7 +157,7 @@ async def test_what_is_mounted_is_read_again_when_its_time_is_over_and_told_when
     assert (len(site.server.reads), len(site.received)) == (3, 2)
 
 
-async def test_what_was_known_stays_while_the_server_is_away() -> None:
+async def test_known_objects_stay_while_the_server_is_away() -> None:
     site = Site("Get")
     site.server.objects = {"s": body("s")}
     site.objects.refer("pod", {ref("s"): True})
@@ -176,7 +176,7 @@ async def test_many_questions_at_once_are_one_request() -> None:
     assert site.server.reads == ["s"]
 
 
-async def test_what_no_pod_refers_to_is_not_kept() -> None:
+async def test_an_object_without_a_pod_is_not_kept() -> None:
     site = Site("Cache")
     assert (await site.objects.get(ref("x"), 1)).reason == "NotFound"
     site.server.objects = {"x": body("x")}

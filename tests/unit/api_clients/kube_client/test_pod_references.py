@@ -61,7 +61,7 @@ def test_every_place_where_a_pod_names_one() -> None:
     }
 
 
-def test_what_is_mounted_and_used_as_variable_counts_as_mounted() -> None:
+def test_an_object_used_as_volume_and_variable_counts_as_mounted() -> None:
     both = {
         "containers": [{"name": "c", "envFrom": [{"configMapRef": {"name": "m"}}]}],
         "volumes": [{"name": "v", "configMap": {"name": "m"}}],
@@ -79,7 +79,7 @@ def test_references_can_be_compared() -> None:
     assert len({ObjectRef("Secret", "a", "b"), ObjectRef("Secret", "a", "b"), ObjectRef("Secret", "a", "c")}) == 2
 
 
-def test_of_a_pod_that_has_ended_only_the_phase_is_read() -> None:
+def test_only_the_phase_of_an_ended_pod_is_read() -> None:
     assert references_of(b'{"spec": {"containers": 1}, "status": {"phase": "Failed"}}') == {}
     with pytest.raises(ObjectError):
         references_of(b'{"spec": {"containers": 1}, "status": {"phase": "Running"}}')
@@ -87,7 +87,7 @@ def test_of_a_pod_that_has_ended_only_the_phase_is_read() -> None:
         references_of(b"no json")
 
 
-def test_of_a_pod_that_runs_the_references_are_those_of_its_spec() -> None:
+def test_a_running_pod_has_the_references_of_its_spec() -> None:
     pod = {"metadata": {"namespace": "ns"}, "spec": EVERYTHING, "status": {"phase": "Running"}}
     data = json.dumps(pod).encode()
     assert references_of(data) == references(decode_pod(data)) != {}

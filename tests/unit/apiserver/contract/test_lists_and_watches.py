@@ -135,7 +135,7 @@ def test_a_watch_tells_what_changed_since_its_version(space: Namespace) -> None:
     assert (gone["kind"], gone["apiVersion"]) == ("ConfigMap", "v1")
 
 
-def test_what_leaves_a_selection_is_deleted_for_its_watch(space: Namespace) -> None:
+def test_an_object_that_leaves_a_selection_is_deleted_for_its_watch(space: Namespace) -> None:
     space.pod("a")
     version = space.api.get(space.pods)["metadata"]["resourceVersion"]
     space.api.patch(f"{space.pods}/a/status", {"status": {"phase": "Running"}})

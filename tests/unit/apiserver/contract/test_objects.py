@@ -96,7 +96,7 @@ def test_a_method_that_a_path_does_not_have_is_said(api: RawApi) -> None:
 
 
 # -- create -----------------------------------------------------------------------------------------------------------
-def test_what_was_created_is_returned_with_what_the_server_adds(space: Namespace) -> None:
+def test_a_created_object_is_returned_with_the_servers_defaults(space: Namespace) -> None:
     found = space.api("POST", space.pods, pod())
     assert (found.code, found.headers["content-type"]) == (201, "application/json")
     made = found.obj
@@ -201,7 +201,7 @@ def test_a_replacement_that_changes_nothing_has_the_same_version(space: Namespac
     assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
-def test_what_of_a_pod_may_not_change_is_refused(space: Namespace) -> None:
+def test_a_change_of_an_immutable_field_of_a_pod_is_refused(space: Namespace) -> None:
     space.pod()
     refused = space.api("PATCH", f"{space.pods}/p", {"spec": {"hostname": "h"}}, form=MERGE)
     assert refused.failure[:2] == (422, "Invalid")

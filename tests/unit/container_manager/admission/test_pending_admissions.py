@@ -27,7 +27,7 @@ def test_one_is_alone_when_no_other_that_stands_is_pending() -> None:
             assert not admissions.is_only(one)
 
 
-def test_what_is_over_is_not_kept() -> None:
+def test_finished_admissions_are_not_kept() -> None:
     admissions = PendingAdmissions()
     with admissions.begin("a"), admissions.begin("a"):
         admissions.withdraw("a")

@@ -45,7 +45,7 @@ def test_a_lower_tier_never_has_more_than_the_one_above(guaranteed, burstable, p
     assert 0 <= below <= above <= 1000
 
 
-def test_what_pods_request_is_protected_by_class():
+def test_requested_memory_is_protected_by_qos_class():
     pods = ledger(guaranteed=[150, 50], burstable=[100, 20], best_effort=2)
     limits = tier_limits(pods, 1000, {}, protects=True)
     protected = {qos: (one.memory_min, one.memory_low) for qos, one in limits.items()}
@@ -53,7 +53,7 @@ def test_what_pods_request_is_protected_by_class():
     assert limits["Guaranteed"].memory_bytes is None, "kubepods keeps the limit of all pods"
 
 
-def test_what_was_protected_is_so_no_longer_when_the_policy_goes():
+def test_memory_protection_ends_with_the_policy():
     pods = ledger(guaranteed=[150], burstable=[100])
     limits = tier_limits(pods, 1000, {}, protects=False)
     assert (limits["Guaranteed"].memory_min, limits["Guaranteed"].memory_low) == (0, 0)

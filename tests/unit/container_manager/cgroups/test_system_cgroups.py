@@ -59,7 +59,7 @@ def test_on_v1_who_is_in_a_cgroup_of_devices_has_been_placed(tmp_path):
     assert host.entered() == [""] * 4
 
 
-def test_what_cannot_be_moved_is_said_once_each_and_not_tried_over_and_over(tmp_path, monkeypatch):
+def test_a_process_that_cannot_be_moved_is_reported_once_and_not_retried(tmp_path, monkeypatch):
     host = Host(tmp_path, 2)
     (tmp_path / "cgroup/cpu/system/cgroup.procs").unlink()
     (tmp_path / "cgroup/cpu/system/cgroup.procs").mkdir()

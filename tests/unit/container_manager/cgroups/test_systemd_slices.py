@@ -64,7 +64,7 @@ async def test_a_slice_that_is_not_there_counts_as_stopped() -> None:
 
 @pytest.mark.parametrize("name", ["", "org.freedesktop.DBus.Error.AccessDenied"])
 @pytest.mark.parametrize("method", ["start", "update", "stop"])
-async def test_what_systemd_refuses_is_an_error_that_names_the_slice(method: str, name: str) -> None:
+async def test_an_error_of_systemd_names_the_slice(method: str, name: str) -> None:
     slices, calls = systemd(BusError("Access denied", name))
     arguments: tuple[Any, ...] = (POD,) if method == "stop" else (POD, CgroupLimits(pids=1))
 

@@ -72,7 +72,7 @@ def test_as_many_as_asked_are_taken_of_the_free_ones(made: MachineTopology, data
 
 
 @given(st.sampled_from([TWO, SMT, FOUR, EIGHT]), st.data())
-def test_of_an_idle_machine_nodes_differ_by_one_group_at_most(made: MachineTopology, data: st.DataObject):
+def test_numa_nodes_of_an_idle_machine_differ_by_one_group_at_most(made: MachineTopology, data: st.DataObject):
     group = made.threads_per_core
     count = group * data.draw(st.integers(1, len(made.cpus) // group))
     taken = distributed(made, made.online, count, group)

@@ -140,7 +140,7 @@ def test_as_many_as_asked_are_taken_of_the_free_ones(
 
 
 @given(MACHINES, st.data(), st.booleans())
-def test_of_whole_free_cores_whole_cores_are_taken(made: MachineTopology, data: st.DataObject, by_cache: bool):
+def test_whole_free_cores_are_taken_whole(made: MachineTopology, data: st.DataObject, by_cache: bool):
     cores = data.draw(st.frozensets(st.sampled_from(sorted({cpu.core for cpu in made.cpus})), min_size=1))
     free = made.whole_cores(cores)
     count = data.draw(st.integers(0, len(cores))) * made.threads_per_core

@@ -35,7 +35,7 @@ def test_a_file_of_a_kubelet_is_read_and_written_to_the_byte(text: str):
 
 
 @given(STATES)
-def test_what_is_written_is_read_back(state: CpuState):
+def test_encoded_data_is_decoded_unchanged(state: CpuState):
     assert decode(encode(state)) == state
 
 

@@ -157,7 +157,7 @@ def test_a_pod_with_resources_of_its_own_runs_on_the_shared_cpus():
     assert hints(policy, start(policy), pod, pod.spec.containers[0]) == {}
 
 
-def test_what_a_container_has_it_keeps():
+def test_a_container_keeps_its_cpus():
     policy, pod = policy_on(SMT), pod_of(asking("a", "2"))
     state = given_to(policy, start(policy), pod)
     assert given_to(policy, state, pod) is state

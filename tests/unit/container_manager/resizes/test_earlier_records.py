@@ -39,7 +39,7 @@ def test_files_of_an_earlier_version_are_taken_over_and_removed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("at", "cpu"), [(100, "5"), (300, "1")])
-def test_of_two_files_the_later_one_counts(tmp_path: Path, at: int, cpu: str) -> None:
+def test_the_later_of_two_files_counts(tmp_path: Path, at: int, cpu: str) -> None:
     """A kubelet ran after the earlier version, or before it."""
     keep(tmp_path, "u", "1", at=at)
     keep(tmp_path, "only-here", "2", at=100)

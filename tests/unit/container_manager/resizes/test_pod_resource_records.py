@@ -45,7 +45,7 @@ def test_a_resize_is_under_way_until_all_of_it_is_actuated(tmp_path: Path) -> No
     assert allocated(tmp_path) == {"u": "2"}
 
 
-def test_what_is_told_of_one_container_leaves_the_others(tmp_path: Path) -> None:
+def test_a_record_of_one_container_leaves_the_others(tmp_path: Path) -> None:
     records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.actuate(ActuatedResources("u", {"a": ActuatedContainer("x", given("1"))}))
     records.actuate(ActuatedResources("u", {"b": ActuatedContainer("y", given("2"))}, given("3")))
@@ -64,7 +64,7 @@ def test_a_pod_that_is_gone_is_left_out_with_the_next_change(tmp_path: Path) -> 
     assert allocated(tmp_path) == {"v": "2"}
 
 
-def test_what_does_not_change_is_not_written(tmp_path: Path) -> None:
+def test_an_unchanged_record_is_not_written(tmp_path: Path) -> None:
     records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     order = ActuatedResources("u", {"a": ActuatedContainer("x", given("1"))})
     records.allocate("u", pod("1"))

@@ -17,7 +17,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("made", SHAPES)
-def test_what_sysfs_says_is_what_the_machine_has(tmp_path, made):
+def test_the_machine_is_read_from_sysfs_unchanged(tmp_path, made):
     assert reread(tmp_path, made) == made
 
 

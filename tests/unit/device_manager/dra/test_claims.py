@@ -53,7 +53,7 @@ REFERENCE = (
 
 
 @given(CLAIMS)
-def test_what_is_written_is_read_again(claims: Claims) -> None:
+def test_encoded_data_is_decoded_unchanged(claims: Claims) -> None:
     assert decode(encode(claims)) == claims
     assert encode(decode(encode(claims))) == encode(claims)
 

@@ -48,7 +48,7 @@ def test_without_news_the_health_is_unknown_after_the_time_that_the_driver_says(
     assert health.expired(106.0) == (health, {})
 
 
-def test_what_a_driver_has_said_is_forgotten_with_it() -> None:
+def test_the_health_of_a_drivers_devices_is_forgotten_with_the_driver() -> None:
     health, _ = DraHealth().reported(DRIVER, [report("a")], 100.0)
     assert health.without(DRIVER) == (DraHealth(), frozenset({("p", "a")}))
 
@@ -67,7 +67,9 @@ def test_a_message_that_is_too_long_is_cut() -> None:
     ),
     st.integers(0, 2**31),
 )
-def test_what_is_written_is_read_again(found: dict[tuple[str, str], tuple[HealthState, int, str]], now: int) -> None:
+def test_encoded_data_is_decoded_unchanged(
+    found: dict[tuple[str, str], tuple[HealthState, int, str]], now: int
+) -> None:
     devices = [
         DraDeviceHealth(pool=pool, device=device, health=state, timeout=float(timeout), message=message)
         for (pool, device), (state, timeout, message) in found.items()

@@ -185,7 +185,7 @@ async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
     assert len(api.pauses) == 4, "no pause after the last attempt"
 
 
-async def test_what_fails_for_a_moment_is_asked_again_and_later_and_later() -> None:
+async def test_a_review_that_fails_for_a_moment_is_retried_with_growing_pauses() -> None:
     api = Api(0, 503, 429)
     assert isinstance(await joined(api).check(request("/metrics", user="alice")), UserInfo)
     assert len(api.calls) == 4
@@ -193,7 +193,7 @@ async def test_what_fails_for_a_moment_is_asked_again_and_later_and_later() -> N
     assert 0.5 <= api.pauses[0] <= 0.6
 
 
-async def test_what_is_refused_for_good_is_not_asked_again() -> None:
+async def test_a_denied_review_is_not_retried() -> None:
     api = Api(403)
     with pytest.raises(ReviewFailed, match="Trouble: not now"):
         await api.reviews.user_of("good:alice")

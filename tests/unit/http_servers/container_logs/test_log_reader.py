@@ -311,7 +311,7 @@ def test_a_planted_link_is_not_followed(tmp_path, plant):
         open_log(str(root), "a/0.log")
 
 
-def test_what_is_no_regular_file_is_refused(tmp_path):
+def test_a_log_that_is_not_a_regular_file_is_refused(tmp_path):
     (tmp_path / "a").mkdir()
     os.mkfifo(tmp_path / "a" / "0.log")
     with pytest.raises(LogUnavailable, match="not a regular file"):

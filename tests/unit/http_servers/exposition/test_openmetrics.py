@@ -32,7 +32,7 @@ def families(page: str) -> list:
 @given(
     st.dictionaries(names, st.tuples(st.sampled_from(["gauge", "counter"]), labels, st.integers(0, 2**60)), max_size=5)
 )
-def test_what_is_written_is_read_as_it_was(wanted):
+def test_written_samples_are_parsed_unchanged(wanted):
     suffix = {"gauge": "", "counter": "_total"}
     samples = [MetricSample(kind, name + suffix[kind], found, value) for name, (kind, found, value) in wanted.items()]
     known = Catalogue(Metric(one.name, one.kind, 'about "it"\\', frozenset(one.labels)) for one in samples)

@@ -41,7 +41,7 @@ def test_names_times_and_lists_are_in_their_fields() -> None:
     assert (found.spec.priority, found.status.phase, found.status.podIPs[0].ip) == (-3, "Running", "10.0.0.1")
 
 
-def test_what_json_has_a_level_higher_is_in_its_own_message() -> None:
+def test_inlined_fields_of_json_are_messages_of_their_own() -> None:
     key = {"name": "settings", "key": "k"}
     container = {
         "name": "c",

@@ -44,7 +44,7 @@ def read_back(found: pb2.Profile) -> Iterator[tuple[tuple[StackFrame, ...], tupl
 
 
 @given(st.dictionaries(STACKS, st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=5))
-def test_what_is_encoded_is_read_back(samples):
+def test_an_encoded_profile_is_decoded_unchanged(samples):
     found = decoded(pprof.encoded(profile(samples), 1000.5))
     assert dict(read_back(found)) == samples
     assert found.string_table[0] == "", "pprof asks for that"

@@ -15,7 +15,7 @@ async def spin(until: asyncio.Task[object]) -> None:
         await asyncio.sleep(0)
 
 
-def test_what_uses_the_processor_is_in_the_profile():
+def test_functions_that_use_the_cpu_are_in_the_profile():
     async def story():
         sampling = asyncio.ensure_future(processor_time.sample(0.3))
         await spin(sampling)

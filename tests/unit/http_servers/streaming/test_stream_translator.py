@@ -73,7 +73,7 @@ def test_sizes_of_a_terminal_are_passed_on():
 
 
 @pytest.mark.parametrize("payload", [b"\x01x", b"\x09x", b"\xff\x01", b"\xff", b"\x00", b""])
-def test_what_goes_to_no_channel_of_input_is_dropped(payload):
+def test_input_for_an_unknown_channel_is_dropped(payload):
     channels, _ = begun()
     assert channels.from_caller(sent(payload)).to_runtime == b""
 

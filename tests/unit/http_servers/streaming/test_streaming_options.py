@@ -41,7 +41,7 @@ def test_a_websocket_names_its_ports_before() -> None:
 
 @given(st.text())
 @example("9" * 5_000)
-def test_what_is_no_port_is_said(text: str) -> None:
+def test_a_wrong_port_is_refused(text: str) -> None:
     try:
         found = ports({"port": [text]}, websocket=True)
     except OptionsError:

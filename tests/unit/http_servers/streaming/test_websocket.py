@@ -70,14 +70,14 @@ def test_any_bytes_are_messages_or_a_refusal(data):
         "long message",
     ],
 )
-def test_what_is_no_message_is_refused_with_its_code(data, code):
+def test_a_malformed_frame_is_refused_with_its_code(data, code):
     with pytest.raises(WebSocketError) as caught:
         list(WebSocketDecoder().feed(data))
     assert caught.value.code == code
 
 
 @pytest.mark.parametrize("size", [0, 125, 126, 65_535, 65_536])
-def test_what_is_sent_has_its_length_and_no_mask(size):
+def test_a_sent_frame_has_its_length_and_no_mask(size):
     written = frame(Opcode.BINARY, bytes(size))
     assert written == ABNF(1, 0, 0, 0, ABNF.OPCODE_BINARY, 0, bytes(size)).format()
 

@@ -43,7 +43,7 @@ def test_files_and_links_that_stay_inside_are_served(logs):
 @pytest.mark.parametrize(
     "path", ["outer", "climbs", "../secret", "pods/../../secret", "pipe", "nowhere", "syslog/x", "a\0b", "x" * 5000]
 )
-def test_what_leads_out_or_is_no_file_is_not_there(logs, path):
+def test_a_path_out_of_the_directory_or_to_no_file_is_not_found(logs, path):
     with pytest.raises(HttpError) as refused:
         look(str(logs), path)
     assert refused.value.status == 404

@@ -19,7 +19,7 @@ def test_each_container_has_the_bytes_of_all_its_log_files(tmp_path: Path) -> No
     assert found[NAME, "u1", "n", "web", "a"] == 2 * found[NAME, "u2", "m", "db", "a"] >= 20_000
 
 
-def test_what_is_no_pods_directory_is_left_out_and_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_directories_of_no_pod_are_left_out_and_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "file").write_text("x")
     (tmp_path / "n_web_u").mkdir()

@@ -55,7 +55,7 @@ def test_a_pod_with_what_it_was_given_asks_for_just_that():
 NEW, OLD = ResourceRequirements(requests={"cpu": "2"}), ResourceRequirements(requests={"cpu": "1"})
 
 
-def test_what_this_agent_kept_counts_for_the_instances_that_had_it():
+def test_records_of_this_agent_apply_to_the_recorded_instances():
     pod = pod_of(a=requests(cpu="3"), b=requests(cpu="3"))
     actuated = PodRecord(ContainerResources={"a": OLD}, ContainerIDs={"a": "id"})
     kept = allocation.stored_of(pod, PodRecord(ContainerResources={"a": NEW}, ResizeUnderWay=True), actuated)
@@ -63,7 +63,7 @@ def test_what_this_agent_kept_counts_for_the_instances_that_had_it():
     assert (kept.actuated, kept.under_way) == ({"id": OLD}, True)
 
 
-def test_what_a_kubelet_kept_counts_by_the_names_of_containers():
+def test_records_of_a_kubelet_apply_by_container_name():
     pod = pod_of(a=requests(cpu="3"))
     kept = allocation.stored_of(pod, PodRecord(ContainerResources={"a": NEW}), PodRecord(ContainerResources={"a": OLD}))
     assert kept == allocation.StoredAllocation({"a": NEW}, {"a": OLD})

@@ -93,14 +93,14 @@ def test_a_missing_config_map_is_said_by_its_own_name():
         made(config_map("m"), env=[key_ref("configMap", "m", "k")])
 
 
-def test_what_is_optional_may_be_missing_or_lack_the_key():
+def test_an_optional_object_may_be_missing_or_lack_the_key():
     entry = key_ref("secret", "s", "k", optional=True)
     assert made(absent("Secret", "s"), env=[entry]).values == {}
     assert made(secret("s", other=b""), env=[entry]).values == {}
     assert made(absent("Secret", "s"), envFrom=[{"secretRef": {"name": "s", "optional": True}}]).values == {}
 
 
-def test_what_is_optional_and_cannot_be_known_is_waited_for():
+def test_an_optional_object_that_cannot_be_read_is_waited_for():
     with pytest.raises(ConfigError):
         made(absent("Secret", "s", "Unreachable"), env=[key_ref("secret", "s", "k", optional=True)])
 

@@ -85,7 +85,7 @@ def test_a_sandbox_is_told_all_ports_of_regular_containers_on_the_hosts_network_
     assert (len(host.port_mappings), host.hostname) == (4, "")
 
 
-def test_of_two_ports_with_one_name_the_first_is_mapped():
+def test_the_first_of_two_ports_with_one_name_is_mapped():
     ports = [{"containerPort": 1, "name": "web"}, {"containerPort": 2, "name": "web"}]
     assert [one.container_port for one in box_ports([container("a", ports=ports)])] == [1]
 
@@ -296,7 +296,7 @@ def test_a_whole_name_that_no_kernel_takes_is_refused():
         kernel_hostname(wanted, "cluster.local")
 
 
-def test_what_a_container_does_not_limit_the_pod_does():
+def test_the_pods_limit_applies_to_a_container_without_one():
     whole = {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"}, "requests": {"memory": "512Mi"}}
     wanted = pod(containers=[sized(), container("b", resources={"limits": {"memory": "256Mi"}})], resources=whole)
     machine = ResourcesHost(memory=GIB, page_sizes=("2MB",))
@@ -388,7 +388,7 @@ def one_mount(supported: bool = True, path: str = "", **mount) -> cri.Mount:
         ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "None"}, True, True),
     ],
 )
-def test_what_lies_below_is_read_only_too_where_it_can_be(mount, supported, recursive):
+def test_mounts_below_are_read_only_where_the_runtime_supports_it(mount, supported, recursive):
     assert one_mount(supported, **mount).recursive_read_only is recursive
 
 
@@ -405,12 +405,12 @@ def test_what_lies_below_is_read_only_too_where_it_can_be(mount, supported, recu
         ({"recursiveReadOnly": "Maybe"}, True, "failed to resolve recursive read-only mode: unknown"),
     ],
 )
-def test_what_is_insisted_on_and_cannot_be_is_refused(mount, supported, text):
+def test_a_required_mode_that_cannot_be_had_is_refused(mount, supported, text):
     with pytest.raises(ConfigError, match=text):
         one_mount(supported, **mount)
 
 
-def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
+def test_volumes_that_the_agent_updates_are_always_read_only():
     claims = {"read": {"claimName": "c", "readOnly": True}, "write": {"claimName": "c"}}
     given = pod(
         volumes=[
@@ -435,7 +435,7 @@ def test_an_image_is_mounted_by_the_runtime_and_read_only():
     assert found.image.user_specified_image == "repo/i:1"
 
 
-def test_what_was_made_for_a_pod_is_relabelled_and_what_is_the_hosts_own_never():
+def test_volumes_of_the_pod_are_relabelled_and_host_paths_never():
     base = "/var/lib/kubelet/pods/u/volumes/kubernetes.io~"
     paths = {
         "empty": f"{base}empty-dir/empty",

@@ -32,7 +32,7 @@ from actors.shared.kube.container import FileKeySelector
         ("A='1'\r\nB='two\r\nlines'\r\n", {"A": "1", "B": "two\nlines"}),
     ],
 )
-def test_what_is_in_quotes_is_taken_as_it_is(text, found):
+def test_quoted_values_are_literal(text, found):
     assert parse(text) == found
 
 
@@ -59,7 +59,7 @@ def test_any_text_is_read_or_refused(text):
     assert all("'" not in value for name, value in found.items() if name != REST)
 
 
-def test_what_comes_before_a_wrong_line_can_be_used(tmp_path: Path):
+def test_lines_before_a_wrong_one_can_be_used(tmp_path: Path):
     (tmp_path / "env").write_text("A='1'\nwrong\nB='2'\n")
     files = read([wanted()], {"v": str(tmp_path)})
     assert value(wanted(), files) == "1"

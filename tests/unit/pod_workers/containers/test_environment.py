@@ -114,7 +114,7 @@ def test_a_pods_own_limit_stands_in_for_a_containers_and_none_is_as_good_as_zero
         {"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
     ],
 )
-def test_what_cannot_be_had_is_an_error_of_the_configuration(entry):
+def test_a_missing_value_is_a_configuration_error(entry):
     with pytest.raises(ConfigError):
         env(entry)
 

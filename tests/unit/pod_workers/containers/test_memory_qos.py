@@ -50,7 +50,7 @@ def test_it_is_never_above_the_limit_and_always_whole_pages(request: int, limit:
     assert found <= (limit or 1 << 41)
 
 
-def test_what_a_container_requests_is_protected_by_its_class_only_when_asked_for() -> None:
+def test_requested_memory_is_protected_only_under_the_tiered_policy() -> None:
     guaranteed = {"cpu": "1", "memory": "100Mi"}
     none = {"memory.min": "0", "memory.low": "0"}
     assert files(guaranteed, guaranteed, NODE) == none

@@ -48,7 +48,7 @@ async def hook(port: int | str, host: str = "") -> None:
 
 
 @pytest.mark.parametrize("port", ["web", "\u00b2", "9" * 5_000, ""])
-async def test_what_is_neither_a_number_nor_a_name_of_a_port_is_said(port):
+async def test_a_port_that_is_neither_a_number_nor_a_name_is_reported(port):
     with pytest.raises(HookFailed, match=r"^strconv\.Atoi: parsing "):
         await hook(port)
 

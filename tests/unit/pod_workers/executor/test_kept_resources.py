@@ -17,7 +17,7 @@ LOG = logging.getLogger("test")
 GIVEN = ResourceRequirements(requests={"cpu": "1"})
 
 
-def test_what_is_kept_is_given_once(tmp_path: Path) -> None:
+def test_kept_resources_are_returned_once(tmp_path: Path) -> None:
     (tmp_path / ALLOCATED).write_bytes(encode({"u": PodRecord(ContainerResources={"a": GIVEN})}))
     kept = KeptResources(StateFiles(str(tmp_path), f"{tmp_path}/run", LOG))
     found = kept.take("u", pod())

@@ -97,6 +97,6 @@ def test_before_its_age_nothing_goes_for_the_nodes_sake_either():
     assert [one.id for one in surplus(histories(4), ContainerGcPolicy(-1, 1, min_age=NOW - 25), NOW)] == ["a2", "a1"]
 
 
-def test_what_runs_is_the_newest_so_that_all_before_it_may_go():
+def test_a_running_instance_counts_as_the_newest():
     runtime = PodRuntime(uid="u", containers=[ran("a3", S.RUNNING, at=3), ran("a2", at=2), ran("a1", at=1)])
     assert [one.id for one in surplus([runtime], ContainerGcPolicy(-1, 0), NOW)] == ["a1", "a2"]

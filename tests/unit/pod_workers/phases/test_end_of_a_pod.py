@@ -36,7 +36,7 @@ def test_containers_and_sandboxes_are_stopped_and_looked_at():
     assert effects(decide(terminating(running(pod(), ran())))) == ["Look", "Count", "StopPod", "Look"]
 
 
-def test_what_still_runs_then_is_stopped_again_later():
+def test_containers_that_still_run_are_stopped_again_later():
     stopping = decide(terminating(running(pod(), ran()))).state
     step = decide(stopping)
     assert (effects(step), step.state.phase, step.state.due) == ([], PodWorkerPhase.TERMINATING, NOW + 1.0)
@@ -92,7 +92,7 @@ def test_dead_containers_stay_as_long_as_a_source_has_the_pod():
     assert Forgotten().apply(step.state).phase is PodWorkerPhase.FINISHED
 
 
-def test_what_shows_up_after_the_end_is_stopped():
+def test_a_container_that_appears_after_the_end_is_stopped():
     late = RuntimeObserved(runtime(ran(), at=3.0)).apply(ended())
     assert effects(decide(late)) == ["Look", "StopPod", "Look"]
 
@@ -108,6 +108,6 @@ def test_a_pod_that_was_refused_stays_until_no_source_has_it():
     assert decide(PodRemoved().apply(refused)).state.phase is PodWorkerPhase.TERMINATING
 
 
-def test_what_a_refused_pod_still_runs_is_stopped():
+def test_running_containers_of_a_rejected_pod_are_stopped():
     refused = Refused("SysctlForbidden", "no").apply(RuntimeObserved(runtime(ran())).apply(wanted()))
     assert decide(refused).state.phase is PodWorkerPhase.TERMINATING

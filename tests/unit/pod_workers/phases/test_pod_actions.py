@@ -168,14 +168,14 @@ def test_a_container_that_was_created_by_a_dead_incarnation_is_started():
 
 
 @pytest.mark.parametrize("state", [S.RUNNING, S.CREATED, S.EXITED])
-def test_what_runs_though_a_later_instance_has_its_place_is_ended_first(state):
+def test_an_older_instance_that_still_runs_is_stopped_first(state):
     double, later = ran("a"), ran("a", state, count=1)
     (kill,) = do(pod("a", "b"), later, double, ran("b")).kill
     assert (kill.container.id, kill.why) == ("a-0", "Container a runs twice, its earlier instance is ended")
     assert [kill.container.id for kill in do(pod("a", policy="Never"), later, double).kill] == ["a-0"]
 
 
-def test_what_still_runs_in_an_earlier_sandbox_is_ended():
+def test_containers_in_an_earlier_sandbox_are_stopped():
     double, later = ran("a"), ran("a", count=1, sandbox_id="s1")
     actions = do(pod("a"), later, double, boxes=(box(1), box(0, ready=False)))
     assert [kill.container.id for kill in actions.kill] == ["a-0"]
@@ -222,7 +222,7 @@ def test_a_first_kill_for_a_restart_counts_as_no_crash():
     assert crashed.start == [Start(pod("a").spec.containers[0], 1, 1)]
 
 
-def test_of_a_container_in_an_unknown_state_no_other_instance_starts_before_the_runtime_has_stopped_it():
+def test_a_container_in_an_unknown_state_is_stopped_before_its_next_instance_starts():
     runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a", S.UNKNOWN)])
     failed = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}))
     done = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}), frozenset({"a-0"}))
@@ -286,7 +286,7 @@ def test_init_containers_run_again_in_a_new_sandbox_and_their_counts_go_on():
     assert starts(actions) == [("i1", 3)]
 
 
-def test_what_was_lost_while_it_was_being_made_is_made_in_the_new_sandbox():
+def test_a_container_lost_during_its_creation_is_created_in_the_new_sandbox():
     lost = ran("a", S.CREATED, sandbox_id="s0")
     assert starts(do(pod("a", policy="OnFailure"), lost, boxes=(box(1), box(0, ready=False)))) == [("a", 1)]
 

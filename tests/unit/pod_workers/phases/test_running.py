@@ -60,7 +60,7 @@ def test_a_look_that_becomes_incomplete_in_the_middle_of_a_round_does_not_start_
     assert effects(decide(rested(state))) == ["Look"]
 
 
-def test_what_failed_is_not_tried_again_before_its_backoff_is_over():
+def test_a_failed_start_is_not_retried_before_its_backoff_ends():
     state = rested(failed().apply(decide(running(pod())).state))
     state = RuntimeObserved(runtime(at=2.0)).apply(state)
     waits = decide(state)
@@ -173,7 +173,7 @@ def test_a_sandbox_that_changed_is_replaced_with_all_its_containers():
     assert effects(step) == ["Announce", "StopPod", "StartContainers"]
 
 
-def test_what_was_started_carries_its_consecutive_restarts_no_longer():
+def test_a_started_container_no_longer_has_an_attempt():
     state = running(pod()).with_attempts(["a"], consecutive_restarts=4)
     assert ContainerStarted("a", "x", "s0").apply(state).attempts == {}
 

@@ -30,7 +30,7 @@ def test_another_sandbox_has_addresses_of_its_own():
     assert with_addresses(after, None) == after
 
 
-def test_what_may_have_a_process_is_stopped_what_never_had_one_is_not():
+def test_only_containers_that_may_have_a_process_are_stopped():
     containers = [CriContainer(id=state, name=state, pod_uid="u", state=state) for state in CriContainerState]
     runtime = PodRuntime(uid="u", containers=containers)
     assert {one.name for one in alive(runtime)} == {"running", "unknown"}

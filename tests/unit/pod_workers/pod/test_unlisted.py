@@ -31,18 +31,18 @@ def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_so
     assert needs_process_check(WHOLE, EMPTY, DENIED)
 
 
-def test_what_has_processes_is_kept_as_it_was_listed() -> None:
+def test_an_unlisted_container_with_processes_is_kept() -> None:
     assert find_unlisted(EMPTY, WHOLE, NOTHING, {"c"}, {"s"}) == DENIED
     assert find_unlisted(EMPTY, EMPTY, DENIED, {"c"}, {"s"}) == DENIED, "looks may be many"
     assert find_unlisted(EMPTY, WHOLE, NOTHING, {"c"}, set()) == UnlistedContainers(frozenset({"c"}), (), (RUNS,))
 
 
-def test_what_has_no_process_any_more_is_lost() -> None:
+def test_an_unlisted_container_without_a_process_is_lost() -> None:
     assert find_unlisted(EMPTY, EMPTY, DENIED, set(), set()) == NOTHING
     assert find_unlisted(EMPTY, WHOLE, NOTHING, set(), set()) == NOTHING
 
 
-def test_what_is_listed_again_is_not_unlisted() -> None:
+def test_a_container_that_is_listed_again_is_not_unlisted() -> None:
     assert find_unlisted(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
 
 
@@ -56,7 +56,7 @@ def test_a_sandbox_whose_program_is_not_called_pause_is_no_unseen_container() ->
     assert not found.unseen
 
 
-def test_of_a_container_that_was_never_seen_only_the_id_is_known() -> None:
+def test_only_the_id_of_a_never_seen_container_is_known() -> None:
     found = find_unlisted(EMPTY, None, NOTHING, {"c"}, {"s"})
     assert found == UnlistedContainers(frozenset({"c"}))
     assert found.unseen

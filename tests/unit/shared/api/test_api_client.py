@@ -59,7 +59,7 @@ async def test_a_call_is_sent_whole_and_its_answer_read(tmp_path: Path) -> None:
     assert asked.headers["accept"] == "application/json"
 
 
-async def test_what_the_server_warns_of_is_passed_on(tmp_path: Path) -> None:
+async def test_warnings_of_the_server_are_passed_on(tmp_path: Path) -> None:
     first = '299 - "spec.x is \\"old\\"", 299 - "another"'
     second = '299 - "yet another" "Tue, 15 Nov 1994 08:12:31 GMT", 199 - "of a proxy"'
 

@@ -76,7 +76,7 @@ async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
         (f"echo '{credential(token=7)}'", "an invalid ExecCredential status", OK),
     ],
 )
-async def test_what_goes_wrong_is_said_without_what_it_printed_and_counted(
+async def test_a_failed_plugin_is_reported_without_its_output_and_counted(
     tmp_path: Path, script: str, said: str, counted: tuple[str, int]
 ) -> None:
     runs: list[PluginRun] = []

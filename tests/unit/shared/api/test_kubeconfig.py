@@ -121,9 +121,7 @@ def test_the_package_loads_it_in_a_process_and_no_key_stays_in_a_file(tmp_path: 
         assert not list(Path(above).glob("kubeconfig-*/*"))
 
 
-def test_what_a_caller_left_that_was_killed_is_removed_by_the_next_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_caller_removes_the_files_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disposable_loader, "_IN_MEMORY", (str(tmp_path),))
     left, fresh = tmp_path / "kubeconfig-left", tmp_path / "kubeconfig-fresh"
     for directory in (left, fresh):
@@ -236,14 +234,14 @@ def test_a_wrong_frame_is_said(change: dict[str, Any], said: str) -> None:
     assert any(said in problem for problem in caught.value.problems)
 
 
-def test_what_is_no_yaml_is_not_quoted() -> None:
+def test_text_that_is_not_yaml_is_not_quoted() -> None:
     with pytest.raises(KubeconfigError, match=r"is not YAML \(line 2") as caught:
         parse(b"token: 'secret\n", "/k")
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "huge"])
-def test_what_is_no_file_to_read_is_an_error_and_no_hang(tmp_path: Path, kind: str) -> None:
+def test_a_path_to_no_readable_file_is_an_error_without_a_hang(tmp_path: Path, kind: str) -> None:
     import os
 
     path = tmp_path / "k"
@@ -258,7 +256,7 @@ def test_what_is_no_file_to_read_is_an_error_and_no_hang(tmp_path: Path, kind: s
         check_file(str(path))
 
 
-def test_what_is_rendered_reads_back(tmp_path: Path) -> None:
+def test_a_rendered_kubeconfig_is_read_unchanged(tmp_path: Path) -> None:
     pair = tmp_path / "pair.pem"
     pair.write_bytes(CERT + KEY)
     cluster = {"certificate-authority-data": b64(CERT), "tls-server-name": "api", "proxy-url": "http://p:3128"}

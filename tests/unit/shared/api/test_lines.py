@@ -24,7 +24,7 @@ def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.Da
 
 
 @given(st.integers(1, 50), st.lists(st.integers(0, 30), min_size=1, max_size=6))
-def test_what_is_kept_is_bounded(limit: int, sizes: list[int]) -> None:
+def test_the_buffered_line_is_bounded(limit: int, sizes: list[int]) -> None:
     reader, length = Lines(limit), 0
     for size in sizes:
         length += size

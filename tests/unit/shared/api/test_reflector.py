@@ -186,7 +186,7 @@ def test_a_server_that_is_silent_for_as_long_as_bookmarks_never_are_is_listed_an
         b'{"metadata":{"resourceVersion":"1","continue":"more"},"items":[]}',
     ],
 )
-async def test_what_is_no_list_never_passes_for_an_empty_one(body: bytes) -> None:
+async def test_a_malformed_list_is_not_an_empty_one(body: bytes) -> None:
     with pytest.raises(Unreachable):
         read_list(ApiResponse(200, body, {}))
     _, told = await story(ApiResponse(200, body, {}), listing(5, thing("a", 1)))

@@ -43,7 +43,7 @@ def test_the_gates_that_came_last_are_known_as_in_the_release():
     assert (GATES["CRDObservedGenerationTracking"].default, GATES["MaxUnavailableStatefulSet"].default) == (True, False)
 
 
-def test_what_depends_on_declared_features_cannot_stay_on_without_them():
+def test_gates_that_need_declared_features_cannot_stay_on_without_them():
     broken = {name for name, _ in broken_dependencies({"NodeDeclaredFeatures": False})}
     assert {"InPlacePodVerticalScalingInitContainers", "RestartAllContainersOnContainerExits"} <= broken
     (host,) = (

@@ -144,7 +144,7 @@ def test_a_managed_runtime_has_its_socket_beside_the_run_directory(host, tmp_pat
         (["--reserved-cpus=0-99"], "online"),
     ],
 )
-def test_what_is_wrong_with_a_flag_is_said(argv, said, host):
+def test_a_wrong_flag_is_reported(argv, said, host):
     (problem,) = problems_of(argv, host)
     assert said in problem
 
@@ -162,7 +162,7 @@ def test_what_is_wrong_with_a_flag_is_said(argv, said, host):
         ["--workers=3"],
     ],
 )
-def test_what_is_right_with_a_flag_is_taken(argv, host):
+def test_a_correct_flag_is_accepted(argv, host):
     assert isinstance(load(argv, host), Agent)
 
 
@@ -178,14 +178,14 @@ def test_problems_of_flags_files_and_fields_come_together(host, write):
     assert len(said) == 5
 
 
-def test_what_is_wrong_with_the_file_is_said_also_when_the_policy_cannot_be_read(host, tmp_path):
+def test_errors_of_the_file_are_reported_even_if_the_policy_cannot_be_read(host, tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: -1\n")
     said = problems_of([f"--config={path}", f"--policy={tmp_path}/gone.yaml"], host)
     assert [line.split(" ")[0] for line in said] == ["--policy", "maxPods"]
 
 
-def test_what_is_wrong_with_flags_is_said_also_when_the_file_cannot_be_read(host):
+def test_errors_of_flags_are_reported_even_if_the_file_cannot_be_read(host):
     said = problems_of(["--config=/nowhere", "--max-pods=-1"], host)
     assert ["cannot be read" in said[0], "--max-pods" in said[1], len(said)] == [True, True, 2]
 

@@ -17,7 +17,7 @@ def test_no_parts_are_nothing():
     assert combined([]) == combined([NOTHING, NOTHING]) == NOTHING
 
 
-def test_what_only_one_part_tells_by_cdi_alone_is_told_by_it_alone():
+def test_an_allocation_that_is_cdi_only_in_one_part_is_cdi_only():
     parts = [ContainerAllocation(devices=(NULL,)), ContainerAllocation(cdi_devices=("x=1",), only_cdi=True)]
     assert combined(parts).only_cdi
     assert not combined(parts[:1]).only_cdi

@@ -97,7 +97,7 @@ def test_a_host_that_can_be_in_no_url_is_named(host, text):
         (":b", "missing protocol scheme"),
     ],
 )
-def test_what_is_no_url_is_refused_in_the_words_of_go(text, why):
+def test_a_wrong_url_is_refused_in_gos_words(text, why):
     with pytest.raises(UrlError, match="parse ") as refused:
         parse(text)
     assert str(refused.value).endswith(f": {why}")

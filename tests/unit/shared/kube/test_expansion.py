@@ -18,7 +18,7 @@ from actors.shared.kube.expansion import MOST_OF_ONE, MOST_TOGETHER, ExpansionEr
         ("$", "$"), ("$$", "$"), ("$(A", "$(A"), ("$()", "$()"), ("$($(A))", "$($(A))"), ("a$", "a$"),
     ],
 )  # fmt: skip
-def test_what_is_known_is_put_in_and_the_rest_stays(text, expected):
+def test_known_variables_are_expanded_and_others_stay(text, expected):
     assert expand(text, {"A": "1", "B": "2"}) == expected
 
 
@@ -42,7 +42,7 @@ def test_any_text_is_read_from_left_to_right(text):
     assert expand(text, values) == re.sub(r"\$(?:\$|\(([^)]*)\))", value, text)
 
 
-def test_what_the_kernel_would_not_give_to_a_program_is_refused():
+def test_arguments_that_the_kernel_would_refuse_are_refused():
     assert len(expand("$(A)", {"A": "x" * MOST_OF_ONE})) == MOST_OF_ONE
     with pytest.raises(ExpansionError, match=r"'\$\(A\)\$\(A\)' becomes longer than"):
         expand("$(A)$(A)", {"A": "x" * MOST_OF_ONE})

@@ -24,7 +24,7 @@ def test_they_may_have_more_digits_than_a_number_is_read_from() -> None:
 
 
 @pytest.mark.parametrize("rubbish", ["", "-1", "1.5", "1e9", "x", "²", "٣", "07", " 1", "1\n"])
-def test_what_is_no_number_has_no_order(rubbish: str) -> None:
+def test_a_version_that_is_not_a_number_has_no_order(rubbish: str) -> None:
     assert order(rubbish, "5") is None
     assert order("5", rubbish) is None
     assert not is_older(rubbish, "5")

@@ -37,7 +37,7 @@ def test_v2_files():
     ]
 
 
-def test_what_is_not_said_is_not_written():
+def test_limits_that_are_not_set_are_not_written():
     assert writes_v1(CgroupLimits()) == writes_v2(CgroupLimits()) == []
     assert unit_properties(CgroupLimits(), 1) == unit_properties(CgroupLimits(), 2) == {}
 

@@ -35,7 +35,7 @@ def test_a_part_that_means_another_place_is_refused(part):
 
 
 @given(parts)
-def test_what_a_slice_stands_for_is_read_back_from_its_directory(name):
+def test_the_cgroup_name_is_parsed_from_the_directory_of_its_slice(name):
     directory = path_of(name, "systemd").rpartition("/")[2]
 
     assert unescaped([directory], "systemd") == [name[-1]]

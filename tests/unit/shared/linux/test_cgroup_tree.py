@@ -242,7 +242,7 @@ def test_removal_takes_every_hierarchy_and_what_the_runtime_made_below(tmp_path)
     assert tree.remove("/kubepods/pod1") == []
 
 
-def test_what_is_in_use_is_named_and_the_rest_removed(tmp_path):
+def test_cgroups_in_use_are_named_and_the_others_removed(tmp_path):
     tree = v1(tmp_path).tree()
     tree.create("/pod1")
     busy = tmp_path / "sys/fs/cgroup/memory/pod1"

@@ -15,7 +15,7 @@ async def test_a_command_that_fails_gives_its_text_and_one_that_is_missing_its_n
     assert "/no/such" in await run(["/no/such"])
 
 
-async def test_what_is_given_is_read_and_may_be_left_unread() -> None:
+async def test_input_is_passed_and_may_stay_unread() -> None:
     assert await run(["/bin/sh", "-c", "cat >&2; exit 1"], b"given") == "given"
     assert await run(["/bin/true"], b"x" * 100_000) == ""
 

@@ -28,7 +28,7 @@ def test_each_that_was_missing_has_the_mode_whatever_the_umask(tmp_path, umask):
     assert stat.S_IMODE(os.stat(f"{tmp_path}/a/b").st_mode) == 0o750
 
 
-def test_what_is_no_directory_is_an_error(tmp_path):
+def test_a_path_through_a_file_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     for path in ("file", "file/below"):
         with pytest.raises(OSError, match="file"):

@@ -64,7 +64,7 @@ def test_the_root_is_kept_when_asked(tmp_path, way):
     assert list((tmp_path / "tree").iterdir()) == []
 
 
-def test_what_is_not_there_needs_no_removal(tmp_path, way):
+def test_a_missing_tree_needs_no_removal(tmp_path, way):
     remove_tree(str(tmp_path / "nothing"))
     remove_tree(str(tmp_path / "no" / "parent"))
 
@@ -94,7 +94,7 @@ def test_a_tree_of_any_depth_goes_without_running_out_of_files(tmp_path, way, de
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_removed_keeps_nothing_else(tmp_path, way, monkeypatch):
+def test_a_file_that_cannot_be_removed_keeps_no_other(tmp_path, way, monkeypatch):
     for name in ("a/kept", "a/gone", "b/gone", "c"):
         (tmp_path / "top" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "top" / name).touch()

@@ -57,7 +57,7 @@ def test_without_the_user_all_ids_beyond_the_hosts_are_used() -> None:
     assert found.first + found.length == 1 << 32
 
 
-async def test_what_a_program_says_when_it_fails_is_told() -> None:
+async def test_the_error_output_of_a_failed_program_is_reported() -> None:
     assert await output_of(["echo", "x"]) == "x\n"
     with pytest.raises(SubordinateIdsError, match="sh -c echo no"):
         await output_of(["sh", "-c", "echo no >&2; exit 1"])

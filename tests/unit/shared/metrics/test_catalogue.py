@@ -204,7 +204,7 @@ def test_a_metric_of_the_kubelet_is_declared_as_it_has_it(name, labels, kind, bu
     assert metric.buckets == pytest.approx(buckets, rel=1e-5)
 
 
-def test_what_is_called_as_a_metric_of_the_kubelet_is_one():
+def test_a_metric_with_a_prefix_of_the_kubelet_is_one_of_its_metrics():
     known = {name for name, *_ in ROWS}
     prefixes = ("kubelet_", "rest_client_", "kubernetes_", "csi_", "storage_", "volume_manager_", "prober_probe_")
     assert {metric.name for metric in METRICS if metric.name.startswith(prefixes)} - known == set()

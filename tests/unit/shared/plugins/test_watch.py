@@ -217,7 +217,7 @@ async def test_without_watches_of_the_kernel_the_directory_is_looked_at_each_sec
         assert node.served.log == ["+p"]
 
 
-async def test_of_many_plugins_some_at_a_time_are_connected_to_and_all_are_taken(node: Node) -> None:
+async def test_many_plugins_are_registered_a_few_at_a_time(node: Node) -> None:
     count = 3 * AT_ONCE
     for number in range(count):
         node.come(f"{number}.sock", name=f"p{number}")

@@ -208,7 +208,7 @@ def test_a_file_of_claims_that_cannot_be_read_costs_no_figures(tmp_path, text):
     assert set(found) == {"pv-1"}
 
 
-def test_of_a_device_its_size_is_told(tmp_path):
+def test_the_size_of_a_device_is_reported(tmp_path):
     (tmp_path / "pods/u/volumeDevices/kubernetes.io~local-volume").mkdir(parents=True)
     (tmp_path / "disk").write_bytes(bytes(4096))
     link = tmp_path / "pods/u/volumeDevices/kubernetes.io~local-volume/pv-1"
@@ -221,7 +221,7 @@ def test_of_a_device_its_size_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["kubernetes.io~nfs/n", "kubernetes.io~csi/n/mount"])
-def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_at(tmp_path, place):
+def test_a_network_volume_is_measured_by_its_file_system_alone(tmp_path, place):
     volume = tmp_path / "pods/u/volumes" / place
     volume.mkdir(parents=True)
     os.mkfifo(volume / "what")

@@ -103,7 +103,7 @@ async def test_a_collector_that_is_away_is_said_once_and_costs_nothing_but_spans
     assert [record.message.partition(" at ")[0] for record in caplog.records] == ["traces: the collector"]
 
 
-async def test_what_waited_is_sent_when_the_collector_is_there(caplog: pytest.LogCaptureFixture) -> None:
+async def test_waiting_spans_are_sent_when_the_collector_is_there(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     port = free_port()
     async with exporting(f"127.0.0.1:{port}") as one:
@@ -136,7 +136,7 @@ async def test_a_batch_is_given_up_after_a_minute_for_what_comes_after_it() -> N
         assert one.counted == {"away": 2}
 
 
-async def test_what_a_collector_refuses_for_good_is_not_sent_again() -> None:
+async def test_spans_that_a_collector_refuses_are_not_sent_again() -> None:
     def refuse(context: grpc.ServicerContext) -> otlp.ExportTraceServiceResponse:
         context.abort(grpc.StatusCode.INVALID_ARGUMENT, "odd")
 
@@ -152,7 +152,7 @@ async def test_what_a_collector_refuses_for_good_is_not_sent_again() -> None:
             assert (one.counted[EXPORTED], len(collector.spans)) == (1, 1)
 
 
-async def test_what_a_collector_takes_in_part_is_counted_in_parts(caplog: pytest.LogCaptureFixture) -> None:
+async def test_partly_accepted_spans_are_counted_separately(caplog: pytest.LogCaptureFixture) -> None:
     partial = otlp.ExportTracePartialSuccess(rejected_spans=2, error_message="too old")
     with Collector() as collector:
         collector.answer = lambda _: otlp.ExportTraceServiceResponse(partial_success=partial)

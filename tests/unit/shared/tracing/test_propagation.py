@@ -28,7 +28,7 @@ def test_a_callers_context_is_read() -> None:
 
 
 @given(CONTEXTS)
-def test_what_is_written_is_read_as_the_same(context: SpanContext) -> None:
+def test_a_written_context_is_parsed_unchanged(context: SpanContext) -> None:
     assert read(traceparent(context)) == context
 
 
@@ -52,7 +52,7 @@ def test_a_later_version_is_read_as_far_as_it_is_known(text: str) -> None:
         f"00-{TRACE}-{SPAN}-1", f"cc-{TRACE}-{SPAN}-01more", GOOD.replace("4", "\u0664"), GOOD + "\n" + GOOD,
     ],
 )  # fmt: skip
-def test_what_is_no_context_is_none(text: str) -> None:
+def test_a_malformed_context_is_ignored(text: str) -> None:
     assert read(text) is None
 
 

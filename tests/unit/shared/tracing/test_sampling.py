@@ -33,7 +33,7 @@ def test_a_parent_decides_whatever_the_rate(trace_id: bytes, rate: int, sampled:
 
 
 @given(IDS, st.integers(0, MILLION - 1))
-def test_what_a_rate_samples_a_higher_one_samples_too(trace_id: bytes, rate: int) -> None:
+def test_a_trace_sampled_at_a_rate_is_sampled_at_a_higher_one(trace_id: bytes, rate: int) -> None:
     assert is_sampled(None, trace_id, bound_of(rate)) <= is_sampled(None, trace_id, bound_of(rate + 1))
 
 

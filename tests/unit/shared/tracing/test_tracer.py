@@ -70,7 +70,7 @@ async def test_tasks_are_within_the_span_that_they_were_begun_in_and_no_other(
         assert by_name[f"child of {name}"].parent == by_name[name].context
 
 
-def test_what_a_block_raises_is_its_failure_and_goes_on(tracer: RecordingTracer, ended: list[Span]) -> None:
+def test_an_exception_in_a_block_is_recorded_and_raised(tracer: RecordingTracer, ended: list[Span]) -> None:
     with pytest.raises(ValueError, match="odd"), tracer.span("s"):
         raise ValueError("odd")
     assert ended[0].error == "odd"
@@ -88,7 +88,7 @@ def test_an_exception_without_words_is_named(tracer: RecordingTracer, ended: lis
     assert ended[0].error == "KeyError"
 
 
-def test_what_is_expected_is_no_failure(tracer: RecordingTracer, ended: list[Span]) -> None:
+def test_an_expected_exception_is_not_a_failure(tracer: RecordingTracer, ended: list[Span]) -> None:
     with pytest.raises(ExpectedError), tracer.around(tracer.start("s"), expected=(ExpectedError,)):
         raise ExpectedError
     assert (ended[0].error, ended[0].events) == (None, [])
@@ -107,7 +107,7 @@ def test_a_caller_of_another_process_is_the_parent_or_is_only_linked(
     assert beside.context.trace_id != caller.trace_id
 
 
-def test_what_is_done_for_a_span_of_another_actor_is_its_child(tracer: RecordingTracer, ended: list[Span]) -> None:
+def test_work_for_a_span_of_another_actor_is_its_child(tracer: RecordingTracer, ended: list[Span]) -> None:
     with tracer.within(PARENT), tracer.span("s"):
         pass
     with tracer.within(""):

@@ -94,7 +94,7 @@ def test_plain_scalars_mean_what_the_api_machinery_reads(text, value):
         ("a: &x [*x]\n", "alias *x"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(text, wrong):
+def test_an_error_names_its_line(text, wrong):
     with pytest.raises(DocumentError) as caught:
         read_document(text.encode())
     assert wrong in str(caught.value)

@@ -127,7 +127,7 @@ def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "."])
-def test_what_is_no_name_of_a_driver_is_refused(name):
+def test_a_wrong_driver_name_is_refused(name):
     (step,) = planned(pod({"name": "v", "csi": {"driver": name}}))
     assert isinstance(step, RejectedVolume)
 
@@ -244,7 +244,7 @@ def test_a_label_of_the_node_that_names_another_place_is_a_collision():
 
 
 # -- what is on disk --------------------------------------------------------------------------------------------------
-def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
+def test_the_records_of_volumes_name_their_pods(tmp_path):
     kept = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins")
     record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
     folder = f"{tmp_path}/pods/u/volumes/kubernetes.io~csi/pv"

@@ -94,7 +94,7 @@ async def test_a_driver_that_comes_back_by_its_own_socket_need_not_be_newer() ->
     assert drivers.refusal(plugin("/two", "1.1.0")) == "", "the version of now counts"
 
 
-async def test_of_two_sockets_that_come_together_one_serves() -> None:
+async def test_one_of_two_simultaneous_sockets_serves() -> None:
     around = Neighbours()
     drivers = around.drivers()
     around.slow.clear()
@@ -119,7 +119,7 @@ async def test_of_two_sockets_that_come_together_one_serves() -> None:
         (("9" * 5000, "1.2.3"), (1, 2, 3)),
     ],
 )
-def test_of_several_versions_the_highest_of_the_first_major_one_counts(
+def test_the_highest_version_of_the_first_major_one_counts(
     versions: tuple[str, ...], highest: tuple[int, ...] | None
 ) -> None:
     assert highest_version(versions) == highest

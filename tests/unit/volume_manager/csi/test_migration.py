@@ -136,7 +136,7 @@ def test_zones_have_the_drivers_key() -> None:
         ({"gcePersistentDisk": []}, "object"),
     ],
 )
-def test_what_cannot_be_translated_is_refused_by_name(source: dict[str, Any], text: str) -> None:
+def test_a_source_that_cannot_be_migrated_is_refused_by_name(source: dict[str, Any], text: str) -> None:
     with pytest.raises(MigrationError, match=text):
         migrated(volume(source), "ns")
     (refused,) = planned(source)

@@ -115,7 +115,7 @@ async def test_however_many_ask_a_driver_is_asked_once_in_half_a_period() -> Non
         assert drivers.calls == ["h", "h"]
 
 
-async def test_what_a_driver_cannot_measure_and_what_is_unmounted_is_not_asked_for() -> None:
+async def test_unmeasurable_and_unmounted_volumes_are_not_measured() -> None:
     drivers = Drivers(measures=False)
     node = Node(drivers)
     async with node.harness:

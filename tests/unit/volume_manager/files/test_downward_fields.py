@@ -114,7 +114,7 @@ async def test_writing_the_same_changes_nothing(tmp_path):
     assert os.readlink(tmp_path / "..data") == "..t1"
 
 
-async def test_what_is_not_wanted_any_more_goes(tmp_path):
+async def test_files_that_are_no_longer_wanted_are_removed(tmp_path):
     await write(str(tmp_path), [File("one", b"1", 0o644), File("old", b"x", 0o644)], "..t1", None)
     (tmp_path / "..crashed").mkdir()
 

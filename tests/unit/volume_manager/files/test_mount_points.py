@@ -38,7 +38,7 @@ def test_containers_of_every_kind_count(field: str) -> None:
     assert points(("w", "/v/sub/deep/"), ("v", "/v/"), field=field) == ["sub/deep"]
 
 
-def test_what_is_mounted_below_another_mount_needs_no_mount_point() -> None:
+def test_a_mount_below_another_mount_needs_no_mount_point() -> None:
     paths = ["/v", "/v/a", "/v/a-b", "/v/a/b", "/v/ab"]
     assert points(*((path, path) for path in paths[1:]), ("v", "/v")) == ["a", "a-b", "ab"]
 

@@ -35,7 +35,7 @@ def write(folder: Path, name: str, script: str) -> None:
         ("echo DEVNAME=/dev/x; echo PART_ENTRY_NUMBER=1", ""),
     ],
 )
-def test_what_blkid_finds_is_on_the_device(programs: Path, script: str, found: str) -> None:
+def test_the_format_is_what_blkid_reports(programs: Path, script: str, found: str) -> None:
     write(programs, "blkid", script)
     assert format_of("/dev/x", 10.0) == found
 
@@ -57,7 +57,7 @@ def test_a_device_that_blkid_does_not_understand_is_not_empty(programs: Path, sc
         format_of("/dev/x", 1.0)
 
 
-def test_what_is_no_block_device_is_not_formatted(programs: Path) -> None:
+def test_only_block_devices_are_formatted(programs: Path) -> None:
     write(programs, "blkid", "exit 2")
     for path in (programs / "file", programs):
         if path != programs:

@@ -22,12 +22,12 @@ def test_another_kind_of_file_is_said_to_be_the_wrong_one(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("kind", [kind for kind in WORDS if not kind.endswith("Create")])
-def test_what_is_not_there_is_not_of_the_kind(tmp_path: Path, kind: str) -> None:
+def test_a_missing_path_fails_its_type_check(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "none"
     assert check_host_path(str(path), kind) == f"hostPath type check failed: {path} is not {WORDS[kind]}"
 
 
-def test_what_is_not_there_is_made_if_it_may_be(tmp_path: Path) -> None:
+def test_a_missing_path_is_created_if_its_type_allows_it(tmp_path: Path) -> None:
     assert check_host_path(f"{tmp_path}/a/b", "DirectoryOrCreate") == ""
     assert check_host_path(f"{tmp_path}/a/b/c", "FileOrCreate") == ""
     assert (tmp_path / "a/b/c").is_file()

@@ -18,7 +18,7 @@ def run(folder: Path, script: str, seconds: float = 30.0) -> str:
     return mount_by_program("s:/", str(folder / "at"), "nfs", ["ro"], str(mounter), seconds)
 
 
-def test_what_it_says_when_it_fails_is_told_with_the_command_and_no_directory_is_left(tmp_path: Path) -> None:
+def test_the_error_of_a_mount_has_the_command_and_leaves_no_directory(tmp_path: Path) -> None:
     error = run(tmp_path, "echo one; echo two >&2; exit 32")
     command = f"Mounting command: {tmp_path}/mounter\nMounting arguments: mount -t nfs -o ro s:/ {tmp_path}/at"
     assert error == f"mount failed: exit status 32\n{command}\nOutput: one\ntwo"

@@ -146,7 +146,7 @@ def test_a_type_can_be_planned_from_a_pod_or_a_persistent_volume_or_is_a_claim()
     assert {found.source for found in TYPES if found.plan_claim is not None} == {"csi", "hostPath", "local", "nfs"}
 
 
-def test_what_is_only_read_is_mounted_so_and_an_address_of_six_has_brackets():
+def test_a_read_only_nfs_volume_is_mounted_read_only_and_an_ipv6_server_has_brackets():
     source = {"server": "fd00::1", "path": "/export", "readOnly": True}
 
     assert steps({"name": "d", "nfs": source}) == [
@@ -157,7 +157,7 @@ def test_what_is_only_read_is_mounted_so_and_an_address_of_six_has_brackets():
 @pytest.mark.parametrize(
     ("server", "path"), [("", "/"), ("-o", "/"), ("a b", "/"), ("a/b", "/"), ("s", "x"), ("s", "")]
 )
-def test_what_mount_could_take_for_something_else_is_no_nfs_volume(server, path):
+def test_an_nfs_source_that_mount_could_misread_is_refused(server, path):
     assert isinstance(steps({"name": "d", "nfs": {"server": server, "path": path}})[0], RejectedVolume)
 
 

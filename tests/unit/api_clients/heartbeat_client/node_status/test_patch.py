@@ -53,7 +53,7 @@ def test_the_old_node_with_the_patch_is_the_new_one(old_meta, new_meta, old_stat
     assert node_patch(new, new) == {}
 
 
-def test_what_the_server_leaves_out_because_it_is_empty_is_not_written_again():
+def test_empty_fields_that_the_server_omits_are_not_written_again():
     ours = {
         "images": [{"names": ["a"], "sizeBytes": 0}],
         "runtimeHandlers": [{"name": "", "features": {"userNamespaces": False}}],

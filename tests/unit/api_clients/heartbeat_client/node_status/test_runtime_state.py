@@ -54,7 +54,7 @@ def test_a_pleg_that_was_replaced_takes_nothing_away():
 
 
 @pytest.mark.parametrize(("field", "word"), [("runtime_error", "runtime"), ("network_error", "runtime network")])
-def test_what_the_runtime_says_of_itself_is_passed_on(field, word):
+def test_the_runtimes_conditions_are_reported(field, word):
     text = "XReady=false reason:R message:m"
     said: dict[str, Any] = {field: text}
     state = well().reported(report(**said))

@@ -80,7 +80,7 @@ def test_a_node_of_which_all_is_known():
     }
 
 
-def test_what_is_not_known_stays_as_the_api_has_it():
+def test_unknown_facts_leave_the_status_unchanged():
     before = made(pressure=NodePressure(memory=True), volumes_in_use=["v1"])
     unknown = NodeStatusInput(machine=facts().machine, runtime=RuntimeState(began=CLOCK))
     after = compute(before, unknown, SETTINGS, now=LATER, clock=CLOCK + 5)
@@ -143,7 +143,7 @@ def test_features_are_declared_that_the_agent_has_and_no_longer_when_it_has_them
     assert node_patch(node, made(node)) == {"status": {"declaredFeatures": None}}
 
 
-def test_what_somebody_else_advertises_is_allocatable_for_as_long_as_it_is_in_the_capacity():
+def test_resources_of_others_are_allocatable_while_they_are_in_the_capacity():
     """As the documentation has it: the capacity alone is patched."""
     node = made({"status": {"capacity": {"example.com/dongle": "4", "attachable-volumes-x": "9"}}})
     assert node["status"]["allocatable"]["example.com/dongle"] == "4"

@@ -79,7 +79,7 @@ def test_the_refusal_is_the_one_that_the_kubelet_finds_first() -> None:
         assert reason(state) == expected
 
 
-def test_of_a_pod_that_runs_only_what_it_asks_for_counts_not_what_else_is_on_the_node() -> None:
+def test_a_running_pod_is_checked_only_by_its_own_spec() -> None:
     refused = [expected for expected, wrong in IN_ORDER if reason(wrong, admitted=True)]
     assert refused == ["SysctlForbidden", "SupplementalGroupsPolicyNotSupported", "AppArmor"]
 

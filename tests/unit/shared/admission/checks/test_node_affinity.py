@@ -120,13 +120,13 @@ def test_an_affinity_that_is_none_fits_nowhere() -> None:
     assert refused(pod(affinity={"nodeAffinity": 5}), node()) == "NodeAffinity"
 
 
-def test_what_is_no_node_tells_nothing() -> None:
+def test_data_that_is_not_a_node_gives_no_node() -> None:
     assert read_node(b"[]") is None
     assert read_node(b'{"metadata": {"labels": null}}') == NodeObject()
     assert read_node(b'{"status": {"allocatable": {"example.com/thing": "many"}}}') is None
 
 
-def test_of_a_nodes_resources_the_extended_ones_are_read() -> None:
+def test_only_the_extended_resources_of_a_node_are_read() -> None:
     body = b'{"status": {"allocatable": {"cpu": "2", "hugepages-2Mi": "0", "example.com/thing": "2k"}}}'
     assert read_node(body) == NodeObject(extended={"example.com/thing": 2000})
     static = {"annotations": {"kubernetes.io/config.source": "file"}}

@@ -37,7 +37,7 @@ STRICT = {"securityContext": {"supplementalGroupsPolicy": "Strict"}}
         (STRICT, "SupplementalGroupsPolicyNotSupported"),
     ],
 )
-def test_what_node_or_runtime_cannot_do_is_a_reason_to_refuse(spec, reason):
+def test_a_feature_that_node_or_runtime_lacks_is_a_reason_to_refuse(spec, reason):
     candidate = PodAdmitAttributes(pod(**spec), demand_of("u", pod(**spec)))
 
     def reasons(state: NodeState) -> str:

@@ -37,7 +37,7 @@ def test_a_node_without_huge_pages_of_a_size_has_none() -> None:
     assert check({"hugepages-1Gi": 0}, {}) is None
 
 
-def test_what_exactly_fits_is_admitted() -> None:
+def test_a_pod_that_fits_exactly_is_admitted() -> None:
     assert check({"cpu": 600}, {"cpu": 400}) is None
     assert reason(check({"cpu": 601}, {"cpu": 400})) == "OutOfcpu"
 

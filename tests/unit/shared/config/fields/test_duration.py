@@ -11,7 +11,7 @@ RANGE = st.integers(-(1 << 63), (1 << 63) - 1)
 
 
 @given(RANGE)
-def test_what_is_printed_is_read_back_to_the_same_nanosecond(nanoseconds):
+def test_a_printed_duration_is_parsed_to_the_same_nanosecond(nanoseconds):
     assert Duration.parse(str(Duration.of_nanoseconds(nanoseconds))).nanoseconds == nanoseconds
 
 
@@ -52,7 +52,7 @@ def test_a_duration_is_read_and_printed_as_go_does(text, printed):
     ["", "5", "1d", "1 h", "1h ", " 1h", "1h-3m", "-", ".", ".s", "s", "1e3s", "1H", "+-5s", "3000000h",
      "9223372036854775808ns", "٣s", "0x10s", "1h\n", "1_000s", "9" * 400 + "s"],
 )  # fmt: skip
-def test_what_go_refuses_is_refused(text):
+def test_a_duration_that_go_refuses_is_refused(text):
     with pytest.raises(DurationError):
         Duration.parse(text)
 

@@ -20,7 +20,7 @@ def test_reservations_are_read_in_cores_bytes_and_ids():
 
 
 @pytest.mark.parametrize("amounts", [{"gpu": "1"}, {"cpu": "-1"}, {"cpu": "1 m"}, {"cpu": ""}])
-def test_what_cannot_be_reserved_is_refused(amounts):
+def test_a_wrong_reservation_is_refused(amounts):
     with pytest.raises(ValueError):
         parse_resource_list(amounts)
 
@@ -35,7 +35,7 @@ def test_a_cpu_list_is_written_as_the_kernel_does():
 
 
 @pytest.mark.parametrize("text", ["a", "1-", "3-1", "1,,2", "-1", "1--2", "0-99999999", "٣"])
-def test_what_is_no_cpu_list_is_refused(text):
+def test_a_wrong_cpu_list_is_refused(text):
     with pytest.raises(ValueError):
         parse_cpu_list(text)
 

@@ -47,7 +47,7 @@ _WINDOWS = st.lists(st.builds(Window, st.integers(-5, 5), st.floats(0, 100)), ma
 
 
 @given(_WINDOWS, st.floats(0, 600))
-def test_what_is_fitted_is_no_longer_than_allowed_and_no_window_grows(given_windows: list[Window], most: float) -> None:
+def test_fitted_windows_keep_the_limit_and_do_not_grow(given_windows: list[Window], most: float) -> None:
     found = fitted(given_windows, most)
     assert seconds_in_all(found) <= max(most, 0) + 1e-6
     assert all(new.seconds <= old.seconds for new, old in zip(found, given_windows, strict=True))

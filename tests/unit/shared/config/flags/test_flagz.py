@@ -49,7 +49,7 @@ def test_a_flag_that_was_given_is_shown_as_it_was_written(name, agent):
 
 
 @pytest.mark.parametrize("name", sorted(set(FLAGS) - {"manifest-url-header", "storage-driver-password"}))
-def test_what_is_shown_is_what_could_be_given(name, agent):
+def test_each_shown_flag_can_be_given(name, agent):
     text = flags_in_force(agent, agent.config)[name]
     if text:
         parsed = parse([f"--{name}={text}"])

@@ -22,7 +22,7 @@ def store(tmp_path):
     return ConfigCheckpoints(str(tmp_path / "config"))
 
 
-def test_what_is_saved_is_there_again(store):
+def test_a_saved_state_is_loaded_unchanged(store):
     state = State(current="a" * 16, history=(HistoryEntry(when=1.0, hash="a" * 16, what="applied"),))
     store.save(state)
     assert store.state() == state

@@ -71,7 +71,7 @@ def test_a_field_given_twice_is_refused_in_yaml_and_in_json():
      "a: .inf", "a: .nan", '{"a": 1} x', "a: 1\n---\nb: 2", "\ta: 1", "a: *nowhere",
      "a: " + "9" * 5000, "{" * 2000, '{"a":' * 2000, "a: &x [*x]", "<<: 5"],
 )  # fmt: skip
-def test_what_is_no_plain_object_is_refused_in_words(text):
+def test_a_document_that_is_not_an_object_is_refused_with_its_file(text):
     assert all(" (from f" in problem for problem in problems_of(text))
 
 
@@ -97,7 +97,7 @@ def test_a_billion_laughs_are_not_expanded():
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "[" * 5_000 + "]" * 5_000, "- " * 20_000, '{"a":' * 100_000])
-def test_what_is_nested_without_end_is_refused_and_ends_no_process(text):
+def test_endless_nesting_is_refused_and_ends_no_process(text):
     with pytest.raises(ConfigErrors):
         read(text.encode(), "file")
 

@@ -110,7 +110,7 @@ def test_the_zero_of_a_field_that_is_no_pointer_means_its_default(field):
 
 
 @pytest.mark.parametrize("field", ["hairpinMode", "topologyManagerPolicy", "syncFrequency"])
-def test_what_is_a_zero_of_another_type_is_no_default(field):
+def test_a_zero_of_another_type_is_not_the_default(field):
     other = "" if field == "syncFrequency" else "0"
     with pytest.raises(ConfigErrors, match=field):
         made(setting(field, other))
@@ -165,7 +165,7 @@ def test_no_document_makes_it_fail_otherwise_than_by_its_own_error(data):
         },
     )
 )
-def test_what_is_written_is_read_back_equal(data):
+def test_a_written_configuration_is_read_unchanged(data):
     config = made(data).config
     assert from_json(to_json(config)) == config
 

@@ -20,7 +20,7 @@ def test_a_kernel_that_is_as_wanted_is_left_alone(proc):
     assert list(set_all(str(proc))) == []
 
 
-def test_what_differs_is_set_and_only_that(proc):
+def test_only_tunables_that_differ_are_set(proc):
     (proc / "sys/vm/overcommit_memory").write_text("0\n")
     assert differing(str(proc)) == {"vm.overcommit_memory": 0}
     assert list(set_all(str(proc))) == []
@@ -28,7 +28,7 @@ def test_what_differs_is_set_and_only_that(proc):
     assert (proc / "sys/kernel/panic").read_text() == "10\n"
 
 
-def test_what_cannot_be_set_is_a_warning_and_what_the_kernel_lacks_is_passed_over(proc):
+def test_a_tunable_that_cannot_be_set_is_a_warning_and_a_missing_one_is_skipped(proc):
     (proc / "sys/kernel/panic").unlink()
     (proc / "sys/kernel/panic").mkdir()
     (proc / "sys/vm/panic_on_oom").unlink()

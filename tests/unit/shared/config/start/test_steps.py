@@ -50,7 +50,7 @@ def test_this_host_can_be_looked_at(agent, tmp_path):
     assert host.uid == os.geteuid()
 
 
-def test_what_is_at_the_runtimes_endpoint_is_judged(agent, tmp_path):
+def test_the_runtimes_endpoint_is_checked(agent, tmp_path):
     path = tmp_path / "runtime.sock"
     agent = msgspec.structs.replace(agent, runtime_endpoint=f"unix://{path}")
     missing = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)
@@ -117,7 +117,7 @@ def test_a_directory_of_ours_that_is_too_wide_is_narrowed_and_one_of_the_host_is
     ]
 
 
-def test_what_a_start_makes_is_noted_and_what_it_finds_is_not(agent, tmp_path):
+def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
     (tmp_path / "root/pki").mkdir(parents=True)
     layout.make(agent, ["/sys/fs/cgroup/node"])
     (record,) = start_records.read_all(agent.state_dir)
@@ -181,7 +181,7 @@ def test_a_bad_host_stops_before_anything_is_made(agent, tmp_path):
     assert not (tmp_path / "root").exists()
 
 
-def test_what_is_logged_first_has_version_flags_and_configuration_without_secrets(host, write):
+def test_the_first_log_lines_show_version_flags_and_configuration_without_secrets(host, write):
     path = write("staticPodURLHeader: {Authorization: [Bearer one]}\n")
     agent = load([f"--config={path}", "--manifest-url-header=X:two", "--max-pods=5"], host)
     lines = list(announced(agent))

@@ -219,12 +219,12 @@ BREAKS = [
 
 
 @pytest.mark.parametrize("fields", HOLDS, ids=str)
-def test_what_just_holds_is_accepted(fields):
+def test_a_value_just_within_its_rule_is_accepted(fields):
     assert problems(fields) == []
 
 
 @pytest.mark.parametrize(("path", "fields"), BREAKS, ids=str)
-def test_what_just_does_not_hold_is_refused_at_its_path(path, fields):
+def test_a_value_just_outside_its_rule_is_refused_at_its_path(path, fields):
     assert path in problems(fields)
 
 

@@ -35,7 +35,7 @@ NEEDS = ROOT / "shared" / "kube" / "declared_features.py"
 
 
 @pytest.mark.parametrize("field", sorted(MISSING))
-def test_what_is_said_to_be_missing_is_read_by_nobody(field: str) -> None:
+def test_a_field_listed_as_unsupported_has_no_reader(field: str) -> None:
     readers = [str(path) for path, text in SOURCES.items() if re.search(rf"config\.{field}\b", text)]
     assert readers == [], f"take {field} out of actors/shared/config/validation/unsupported.py"
     assert hasattr(KubeletConfiguration(), field)
@@ -63,7 +63,7 @@ WITHOUT_READERS = {
 }  # fmt: skip
 
 
-def test_what_nobody_reads_is_said_to_be_missing() -> None:
+def test_a_field_without_a_reader_is_listed_as_unsupported() -> None:
     texts = [
         *SOURCES.values(),
         *(path.read_text() for path in (ROOT / "shared" / "config").rglob("*.py") if path.stem in READING),
