@@ -174,7 +174,7 @@ def test_a_profile_of_apparmor_confines_a_container_and_one_that_is_missing_is_r
     site.pods.until(lambda: "not-there" in json.dumps(status(site.pod("missing"))), "the missing profile", SECONDS)
 
 
-def test_a_runtime_without_user_namespaces_is_said_and_a_pod_that_needs_them_waits(site: Site) -> None:
+def test_a_runtime_without_user_namespaces_is_reported_and_a_pod_that_needs_them_waits(site: Site) -> None:
     site.create(pod("mapped", hostUsers=False))
     text = "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
 

@@ -233,7 +233,9 @@ class RuntimeContract:
                 await removal
             assert await pod.client.list_containers(sandbox_id=pod.id) == []
 
-    async def test_a_start_that_never_ends_is_told_by_every_call_that_it_keeps_from_working(self, site: Site) -> None:
+    async def test_a_start_that_never_ends_is_reported_by_every_call_that_it_keeps_from_working(
+        self, site: Site
+    ) -> None:
         async with a_pod(site) as pod:
             made, log = await self._start_that_hangs(pod)
             for call in (pod.client.start_container, pod.client.remove_container):

@@ -207,7 +207,7 @@ def test_logs_can_be_followed(tmp_path: Path) -> None:
             assert follower.wait(5) == 130
 
 
-def test_a_fork_server_that_hangs_is_said_to(tmp_path: Path) -> None:
+def test_a_fork_server_that_hangs_is_reported(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.fork_server.process.send_signal(signal.SIGSTOP)
         try:

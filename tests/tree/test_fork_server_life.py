@@ -49,7 +49,7 @@ def test_a_killed_actor_is_replaced_and_its_name_means_the_new_one(tmp_path: Pat
         assert fork_server.tree()["echo"].restarts == 1
 
 
-def test_a_killed_supervisor_takes_its_subtree_along_and_starts_it_anew(tmp_path: Path) -> None:
+def test_a_killed_supervisor_takes_its_subtree_along_and_starts_it_again(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         before = fork_server.tree()
         fork_server.kill("group")

@@ -93,13 +93,13 @@ def test_a_pod_that_is_not_there_is_an_error_with_a_hint(node: Node) -> None:
     assert "there is no pod wev-n1 on this node, did you mean web-n1?" in done.stderr
 
 
-def test_why_a_pod_waits_is_said_when_the_runtime_is_away(node: Node) -> None:
+def test_why_a_pod_waits_is_reported_when_the_runtime_is_away(node: Node) -> None:
     done = node.supervise("describe", "pod", "web")
     assert "Last error: " in done.stdout
     assert "none.sock cannot be reached" in done.stdout
 
 
-def test_that_there_are_no_events_yet_is_said(node: Node) -> None:
+def test_the_absence_of_events_is_reported(node: Node) -> None:
     assert node.supervise("events").stdout.startswith("no events since event_client started ")
     assert json.loads(node.supervise("events", "-o", "json").stdout) == []
 
@@ -129,7 +129,7 @@ def stopped(node: Node, actor: str) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def test_a_wedged_status_manager_is_said_and_the_runtime_is_asked(node: Node) -> None:
+def test_a_wedged_status_manager_is_reported_and_the_runtime_is_asked(node: Node) -> None:
     with stopped(node, "status_manager"):
         done = node.supervise("pods")
     assert done.returncode == 0, done.stderr
@@ -170,7 +170,7 @@ def test_without_the_one_that_has_the_events_the_error_names_it(node: Node) -> N
     assert done.stderr == f"supervise: {EVENT_CLIENT} is stopped by a signal\n"
 
 
-def test_who_follows_pods_is_told_of_an_agent_that_ends_and_sees_the_next_one(tmp_path: Path) -> None:
+def test_a_follower_of_pods_is_told_that_the_agent_ends_and_sees_the_next_one(tmp_path: Path) -> None:
     first = Node(tmp_path)
     command = [sys.executable, "-m", "actors.agent.command", "pods", "-w", f"--root-dir={first.root_dir}"]
     with first.agent as agent:

@@ -23,14 +23,14 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_a_file_is_told_and_the_directory_of_pytest_is_not(tmp_path: Path) -> None:
+def test_a_file_is_reported_and_the_directory_of_pytest_is_not(tmp_path: Path) -> None:
     (tmp_path / KEPT_BY_PYTEST).mkdir()
     assert left_behind(tmp_path, 0.0) == []
     (tmp_path / "org.chromium.1").mkdir()
     assert left_behind(tmp_path, 0.0) == [f"file {tmp_path}/org.chromium.1"]
 
 
-def test_a_process_is_told_by_its_command_line(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_process_is_identified_by_its_command_line(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     other = tmp_path / "other"
     other.mkdir()
     assert f"process {sleeper.pid}: sleep 1000" in left_behind(tmp_path, 0.0)

@@ -190,7 +190,7 @@ def test_the_page_asks_actors_only_every_five_seconds(root_dir: Path, tmp_path: 
 
 
 @needs_browser
-def test_a_read_only_page_offers_no_fault_and_a_dead_command_is_said(root_dir: Path, tmp_path: Path) -> None:
+def test_a_read_only_page_offers_no_fault_and_a_dead_command_is_reported(root_dir: Path, tmp_path: Path) -> None:
     async def run() -> None:
         with observing(root_dir, "--read-only") as (url, process):
             async with page(tmp_path) as shown:

@@ -17,7 +17,7 @@ from tests.support.waiting import wait_for
 pytestmark = pytest.mark.tree
 
 
-def test_ready_watchdog_and_stopping_are_told(tmp_path: Path) -> None:
+def test_ready_watchdog_and_stopping_are_reported(tmp_path: Path) -> None:
     with ServiceManager(tmp_path / "notify") as systemd:
         environment = {**systemd.environment, "WATCHDOG_USEC": "200000"}
         with fork_server_running(f"{HERE}:lasting", tmp_path / "run", **environment) as fork_server:

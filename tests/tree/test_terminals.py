@@ -134,7 +134,7 @@ def test_a_narrow_terminal_gets_the_same_answer(node: Node, command: str) -> Non
 
 @pytest.mark.parametrize("environment", PLAIN, ids=str)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_who_wants_no_colours_gets_none(node: Node, command: str, environment: dict[str, str]) -> None:
+def test_a_user_without_colours_gets_none(node: Node, command: str, environment: dict[str, str]) -> None:
     code, text = on_terminal(node.words(command), 100, **environment)
     assert code in CODES.get(command, (0,)), text
     assert "Traceback" not in text

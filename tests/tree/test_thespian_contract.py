@@ -214,7 +214,7 @@ def test_an_actor_in_a_module_that_is_not_there_cannot_be_created(system: Any) -
         system.createActor("no.such.module.Actor")
 
 
-def test_who_no_longer_handles_dead_letters_takes_them_from_nobody_else(system: Any) -> None:
+def test_an_actor_that_stops_handling_dead_letters_takes_them_from_no_other(system: Any) -> None:
     first, second, gone = (system.createActor(Letters) for _ in range(3))
     _end(system, gone)
     for handler, text in ((first, "one"), (second, "two")):

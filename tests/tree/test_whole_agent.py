@@ -299,7 +299,7 @@ def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given
         assert shown["spec"]["nodeName"] == "n1"
 
 
-def test_an_optional_part_that_cannot_start_is_said_and_the_rest_runs(files: AgentFiles) -> None:
+def test_an_optional_part_that_cannot_start_is_reported_and_the_rest_runs(files: AgentFiles) -> None:
     """The port of the main server is another's: it is tried again until it is free."""
     with held_port("0.0.0.0", files.ports[1]) as taken:
         taken.listen()

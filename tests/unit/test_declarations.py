@@ -49,7 +49,7 @@ def everybody(agent: Agent) -> set[str]:
 
 
 @EACH
-def test_who_feeds_an_actor_answers_its_hello(declaration: Declaration):
+def test_the_feeder_of_an_actor_answers_its_hello(declaration: Declaration):
     by_name = {one.name: one for one in declarations()}
     silent = [
         feeder
@@ -80,7 +80,7 @@ def test_every_package_with_an_actor_declares_it():
 
 
 @pytest.mark.parametrize("name", [CONTAINER_MANAGER, VOLUME_MANAGER, IMAGE_MANAGER, POD_CONFIG, STATUS_MANAGER])
-def test_who_wants_the_pod_inventory_says_hello_to_every_pod_worker(name: ActorName):
+def test_an_actor_that_wants_the_pod_inventory_says_hello_to_every_pod_worker(name: ActorName):
     assert set(pod_workers(3)) <= set(box(name, Agent(workers=3)).feeders)
     assert name in RELATIONS.inventory
 

@@ -36,7 +36,7 @@ def test_without_the_kubeconfig_it_was_told_of_each_waits_and_says_so(tmp_path):
     asyncio.run(story())
 
 
-def test_a_warning_of_the_server_is_said_once(tmp_path, caplog):
+def test_a_warning_of_the_server_is_reported_once(tmp_path, caplog):
     async def script(request: Request) -> Reply:
         return Answer(headers=[("Warning", '299 - "spec.x is deprecated"')])
 

@@ -271,7 +271,7 @@ def test_a_write_that_fails_is_tried_again_at_once(play, failures):
     play(story)
 
 
-def test_shutdown_is_told_at_once_and_its_end_too(play):
+def test_shutdown_is_reported_at_once_and_its_end_too(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()

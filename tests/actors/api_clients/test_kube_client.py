@@ -171,7 +171,7 @@ async def test_with_the_server_away_nothing_is_said_to_be_gone_and_its_return_is
         )
 
 
-async def test_who_says_hello_is_told_all_again(tmp_path: Path) -> None:
+async def test_an_actor_that_says_hello_is_sent_everything_again(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_settings(server)
         add_pod(server, "a", **MOUNTED)
@@ -469,7 +469,7 @@ async def test_its_requests_are_spans_at_the_collector_where_tracing_is_configur
     )  # fmt: skip
 
 
-async def test_pods_that_the_node_must_not_list_are_told_until_it_may(
+async def test_pods_that_the_node_must_not_list_are_reported_until_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(refused_collections, "PATIENCE_SECONDS", 0.0)

@@ -181,7 +181,7 @@ async def test_a_running_pod_is_never_refused(host):
         assert isinstance(await admit(manager, "u2", pod(memory="3Gi", ports=[80]), running=True), PodAdmitted)
 
 
-async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_told(host):
+async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_reported(host):
     async with host.start() as manager:
         await admit(manager, "u1", pod(memory="3Gi"))
 
@@ -250,7 +250,7 @@ async def test_released_pods_leave_no_cgroup_in_any_hierarchy(host):
     assert host.has("kubepods/burstable") != []
 
 
-async def test_a_cgroup_still_in_use_is_told_and_tried_again_alone(host):
+async def test_a_cgroup_still_in_use_is_reported_and_tried_again_alone(host):
     async with host.start() as manager:
         await admit(manager, "u1", pod(cpu="1m"))
         host.dress("/kubepods/burstable/podu1")  # files keep the directories, as processes do
@@ -406,7 +406,7 @@ async def test_data_that_is_not_a_pod_is_refused(host, uid, data):
         assert (await admit(manager, uid, data)).reason == "UnexpectedAdmissionError"
 
 
-async def test_the_nodes_resources_are_told(host):
+async def test_the_nodes_resources_are_reported(host):
     async with host.start(systemReserved={"memory": "1Gi"}, podsPerCore=1) as manager:
         await admit(manager, "u1", pod(cpu="250m"))
         answer = await manager.deliver(GetNodeResources())
@@ -430,7 +430,7 @@ async def test_that_the_limits_are_enforced_is_an_event_of_the_node_once(host, i
         assert [(event.name, event.reason) for event in events] == [("n1", "NodeAllocatableEnforced")] * said
 
 
-async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_is_said_once(host, caplog):
+async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_is_reported_once(host, caplog):
     manager, asked = host.start(systemCgroups="/system/", cgroupRoot="/"), []
     left = ["process 7: No space left on device"]
     function = "actors.container_manager.cgroups.system_cgroups:gather_host"

@@ -49,7 +49,7 @@ async def test_its_worker_asks_again_while_the_victims_end_and_nobody_else_ends_
             assert others == []
 
 
-async def test_the_order_is_told_again_until_the_eviction_manager_has_taken_it(host):
+async def test_the_order_is_repeated_until_the_eviction_manager_has_taken_it(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)

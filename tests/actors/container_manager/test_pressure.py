@@ -17,7 +17,7 @@ async def test_a_node_that_is_short_of_memory_refuses_pods_without_requests(host
         assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
 
 
-async def test_a_pod_that_is_evicted_is_not_started_anew_by_its_next_worker(host):
+async def test_a_pod_that_is_evicted_is_not_started_again_by_its_next_worker(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions(["DiskPressure"], ending=["victim"]))
         assert isinstance(await admit(manager, "victim", pod()), AdmissionFailed)

@@ -52,7 +52,7 @@ async def full(manager: Any, *uids: str, **spec: Any) -> None:
 
 
 @pytest.mark.parametrize("end", [StopCounting("big"), ReleasePod("big"), CountRunningPod("big", sized(10))])
-async def test_a_deferred_resize_is_told_as_soon_as_there_is_room(host: Any, end: Any) -> None:
+async def test_a_deferred_resize_is_reported_as_soon_as_there_is_room(host: Any, end: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
         refused = await grow(manager, "a", 60)
@@ -150,7 +150,7 @@ async def test_a_promise_that_comes_too_late_is_given_back(host: Any) -> None:
         assert await counted(manager) == 10
 
 
-async def test_who_asks_for_more_after_a_promise_has_what_it_had(host: Any) -> None:
+async def test_a_second_request_after_a_reservation_keeps_the_first(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a", "b")
         await grow(manager, "a", 60)

@@ -34,7 +34,7 @@ async def test_while_the_node_goes_down_new_pods_are_rejected_and_running_ones_a
         assert isinstance(await admit(manager, "new", pod()), PodAdmitted)
 
 
-async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_anew(host: Host) -> None:
+async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_again(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
         await manager.deliver(NodeShutdown(active=False, ended=["ended"]))
         assert isinstance(await admit(manager, "ended", pod()), AdmissionFailed)  # it is told to end meanwhile
@@ -44,7 +44,7 @@ async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_anew(host: Host) -
         assert (await manager.deliver(GetNodeResources())).pods == 1
 
 
-async def test_a_pod_whose_worker_was_replaced_amid_the_shutdown_does_not_begin_anew(host: Host) -> None:
+async def test_a_pod_whose_worker_was_replaced_amid_the_shutdown_does_not_begin_again(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
         await manager.deliver(NodeShutdown(active=False))
         assert isinstance(await admit(manager, "there", pod()), PodAdmitted)

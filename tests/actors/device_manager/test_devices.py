@@ -238,7 +238,7 @@ async def test_devices_of_a_plugin_that_went_are_not_given_and_go_after_the_grac
         await node.harness.stop()
 
 
-async def test_a_plugin_that_registers_anew_takes_the_place_of_the_first(node: Node) -> None:
+async def test_a_plugin_that_registers_again_takes_the_place_of_the_first(node: Node) -> None:
     async with node.harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)

@@ -144,7 +144,7 @@ async def test_a_handshake_that_fails_is_no_error_of_the_server(
     assert [one.getMessage() for one in caplog.records if one.levelno > logging.WARNING] == []
 
 
-async def test_only_who_was_authenticated_sends_long_heads() -> None:
+async def test_only_authenticated_clients_may_send_long_heads() -> None:
     long = b"GET /out HTTP/1.1\r\nHost: n\r\nX: " + b"x" * STRANGER_BYTES + b"\r\n\r\n"
     async with serving(Application([(".*", Knows)])) as (_, port):
         stranger = await ask(port, "/out")

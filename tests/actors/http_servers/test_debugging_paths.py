@@ -33,7 +33,7 @@ def test_debugging_paths_can_be_switched_off(tmp_path):
         ("enableDebugFlagsHandler", "/debug/flags/v", "flags"),
     ],
 )
-def test_a_path_that_is_switched_off_by_itself_is_told(tmp_path, switch, path, what):
+def test_a_path_that_is_switched_off_by_itself_is_reported(tmp_path, switch, path, what):
     async def story(node: Node) -> None:
         assert await node.fetch(path) == (405, f"{what} endpoint is disabled.\n")
 

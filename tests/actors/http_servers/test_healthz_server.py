@@ -69,7 +69,7 @@ def test_an_endless_head_is_refused():
     asyncio.run(story())
 
 
-def test_whoever_sends_many_requests_at_once_is_answered_some_and_disconnected():
+def test_a_client_with_many_requests_at_once_gets_some_answers_and_is_disconnected():
     async def story():
         port = free_port()
         async with harness(port):
@@ -79,7 +79,7 @@ def test_whoever_sends_many_requests_at_once_is_answered_some_and_disconnected()
     asyncio.run(story())
 
 
-def test_whoever_takes_all_connections_and_is_silent_keeps_nobody_out():
+def test_a_client_that_holds_all_connections_silently_keeps_nobody_out():
     async def story():
         port = free_port()
         async with harness(port):

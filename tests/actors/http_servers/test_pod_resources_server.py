@@ -176,7 +176,7 @@ async def test_cpus_and_memory_are_those_of_the_container_manager(tmp_path):
         assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
-async def test_one_pod_is_told_by_name_and_an_unknown_one_is_not_found(tmp_path):
+async def test_one_pod_is_reported_by_name_and_an_unknown_one_is_not_found(tmp_path):
     node = Node(tmp_path)
     async with node.serve() as client:
         answer = await client.Get(api.GetPodResourcesRequest(pod_name="q", pod_namespace="d"))

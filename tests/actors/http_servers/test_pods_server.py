@@ -96,7 +96,7 @@ async def test_pods_are_listed_by_uid_and_one_is_found_by_its_uid(tmp_path: Path
         assert node.counted("requests_total") == {"OK": 2, "NotFound": 1}
 
 
-async def test_nothing_is_told_before_every_worker_has_listed_its_pods(tmp_path: Path) -> None:
+async def test_nothing_is_reported_before_every_worker_has_listed_its_pods(tmp_path: Path) -> None:
     node = Node(tmp_path)
     async with node.serve("a", complete=False) as client:
         expected = (grpc.StatusCode.FAILED_PRECONDITION, "Kubelet is initializing")
@@ -156,7 +156,7 @@ async def test_lists_are_limited_and_watches_are_not(tmp_path: Path) -> None:
         assert shown(await client.WatchPods(api.WatchPodsRequest()).read())[0] == "ADDED"
 
 
-async def test_a_value_of_another_type_costs_that_field_alone_and_is_told_once(
+async def test_a_value_of_another_type_costs_that_field_alone_and_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = Node(tmp_path)

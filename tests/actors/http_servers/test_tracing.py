@@ -151,7 +151,7 @@ async def test_failures_and_unknown_paths_say_so(every: RecordingTracer, ended: 
     ]  # fmt: skip
 
 
-async def test_who_is_not_let_in_makes_no_span(every: RecordingTracer, ended: list[Span]) -> None:
+async def test_an_unauthorized_request_makes_no_span(every: RecordingTracer, ended: list[Span]) -> None:
     async with serving(every, access=Nobody()) as port:
         assert await get(port, "/configz", PARENT) == "Forbidden"
     assert ended == []

@@ -133,7 +133,7 @@ def test_never_means_never(fake):
 
 
 @pytest.mark.parametrize("image", ["Bad Name", "UPPER", ""])
-def test_a_name_that_is_none_is_told_without_asking_the_runtime(fake, image):
+def test_a_name_that_is_none_is_reported_without_asking_the_runtime(fake, image):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         assert (await harness.ask(wanted(image))).reason == "InvalidImageName"
         assert fake.calls == []
@@ -293,7 +293,7 @@ def test_an_image_that_cannot_be_removed_does_not_keep_the_disk_full(fake):
     tell(story, fake, **AGELESS)
 
 
-def test_a_disk_that_cannot_be_looked_at_is_said_and_ends_no_actor(fake, caplog):
+def test_a_disk_that_cannot_be_looked_at_is_reported_and_ends_no_actor(fake, caplog):
     def gone(path: str) -> list[int]:
         raise FileNotFoundError(path)
 

@@ -48,7 +48,7 @@ def told(harness: Node) -> list[str]:
 
 
 @pytest.mark.parametrize("managed", [True, False])
-def test_a_network_that_is_not_ready_is_said_until_it_is_and_made_again_where_it_is_ours(fake, managed):
+def test_a_network_that_is_not_ready_is_reported_until_it_is_and_made_again_where_it_is_ours(fake, managed):
     async def story(harness: Node) -> None:
         harness.disposables[RESTORE] = lambda **_: True
         await harness.advance(2 * STATUS_SECONDS)
@@ -171,7 +171,7 @@ def test_a_network_that_is_ready_again_needs_no_restart(fake):
     tell(story, managed_runtime=True)
 
 
-def test_that_it_cannot_be_made_again_is_logged_once(fake, caplog):
+def test_a_failed_restoration_is_logged_once(fake, caplog):
     async def story(harness: Node) -> None:
         repairs = Repairs(harness, lambda: False)
         harness.disposables[RESTORE] = DisposableError("MissingPrograms", "runc is missing")

@@ -119,7 +119,7 @@ async def test_a_pull_secret_that_cannot_be_read_is_named_and_the_others_are_use
         assert ("FailedToRetrieveImagePullSecret", text) in node.events()
 
 
-async def test_a_pull_that_fails_is_told_as_users_know_it(tmp_path):
+async def test_a_pull_that_fails_is_reported_as_users_know_it(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         text = 'Failed to pull image "busybox": no such host'
         node.answer(EnsureImage, ImageFailed("busybox", "ErrImagePull", text, retry_seconds=10.0))

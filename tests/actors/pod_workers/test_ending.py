@@ -213,7 +213,7 @@ async def test_a_pod_removed_while_its_image_is_pulled_does_not_wait_for_it(tmp_
         await node.until(lambda: node.stage() == "gone")
 
 
-async def test_a_pod_put_back_while_it_ends_starts_anew(tmp_path):
+async def test_a_pod_put_back_while_it_ends_starts_again(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         node.fake.faults.add("StopContainer", Fault(delay=0.2, times=1))
@@ -294,7 +294,7 @@ async def test_pods_that_arrive_together_cause_one_report(tmp_path):
         assert {tuple(one.uids) for one in told} == {("u0", "u1", "u2", "u3", "u4")}
 
 
-async def test_an_orphan_whose_source_comes_back_while_it_ends_starts_anew(tmp_path):
+async def test_an_orphan_whose_source_comes_back_while_it_ends_starts_again(tmp_path):
     fake, clock = await left_behind(tmp_path)
     async with Driven(tmp_path, fake, clock) as node:
         fake.faults.add("StopContainer", Fault(delay=0.2, times=1))

@@ -23,7 +23,7 @@ def was_told(node: Driven, reason: str) -> bool:
     return told(node, reason) != []
 
 
-async def test_each_container_that_is_stopped_is_told_once(tmp_path):
+async def test_each_container_that_is_stopped_is_reported_once(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[container("a"), container("b")]))
         await node.until(lambda: node.running("a") and node.running("b"))
@@ -52,7 +52,7 @@ async def test_the_image_of_a_volume_that_cannot_be_pulled_is_an_event_of_the_po
         assert asked == {"busybox": "spec.containers{a}", "data:1": ""}
 
 
-async def test_a_crash_loop_is_told_with_pod_and_container(tmp_path):
+async def test_a_crash_loop_is_reported_with_pod_and_container(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))
@@ -77,7 +77,7 @@ async def test_a_lost_sandbox_is_told(tmp_path):
         assert told(node, "SandboxChanged") == [("Pod sandbox changed, it will be killed and re-created.", "")]
 
 
-async def test_a_network_that_is_not_ready_is_told_with_each_try(tmp_path):
+async def test_a_network_that_is_not_ready_is_reported_with_each_try(tmp_path):
     async with Driven(tmp_path) as node:
         await node.health(network=False, message="cni plugin not initialized")
         await node.want(pod())
@@ -98,7 +98,7 @@ async def test_an_unhealthy_container_is_told_and_whether_it_comes_back(tmp_path
             assert told(node, "Killing")[0] == (f"Container a failed liveness probe{text}", "spec.containers{a}")
 
 
-async def test_a_pod_that_was_active_for_too_long_is_told_once(tmp_path):
+async def test_a_pod_that_was_active_for_too_long_is_reported_once(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(activeDeadlineSeconds=5))
         await node.until(lambda: node.running("a"))
@@ -107,7 +107,7 @@ async def test_a_pod_that_was_active_for_too_long_is_told_once(tmp_path):
         assert told(node, "DeadlineExceeded") == [("Pod was active on the node longer than the specified deadline", "")]
 
 
-async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work(tmp_path):
+async def test_volumes_that_cannot_be_made_are_reported_and_tried_when_they_may_work(tmp_path):
     async with Driven(tmp_path) as node:
         text = 'MountVolume.SetUp failed for volume "s" : secret "x" not found'
         node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, text, ["s"]))
@@ -197,7 +197,7 @@ async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_
         assert node.running("a")
 
 
-async def test_init_and_ephemeral_containers_are_told_at_their_places(tmp_path):
+async def test_init_and_ephemeral_containers_are_reported_at_their_places(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(initContainers=[container("i")], ephemeralContainers=[container("e")]))
         await node.until(lambda: node.running("i"))

@@ -163,7 +163,9 @@ async def test_the_next_worker_takes_over_without_a_failure(tmp_path, method, nt
     ("method", "reason"),
     [("RunPodSandbox", "FailedCreatePodSandBox"), ("CreateContainer", "Failed"), ("StartContainer", "Failed")],
 )
-async def test_a_start_that_never_ends_is_told_once_it_has_taken_longer_than_a_request_may(tmp_path, method, reason):
+async def test_a_start_that_never_ends_is_reported_once_it_has_taken_longer_than_a_request_may(
+    tmp_path, method, reason
+):
     step = Step(method, 1, "later")
     first, _ = await killed(tmp_path, step)
     async with Driven(tmp_path, first.fake, first.clock, polling=AT_ONCE) as second:

@@ -114,7 +114,7 @@ async def test_another_request_is_tried_at_once_after_one_that_failed(tmp_path):
         await node.until(lambda: node.count_of(UPDATE) == 2)
 
 
-async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
+async def test_the_end_of_a_resize_is_reported_before_it_is_kept(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda asked: PodAdmitted(asked.uid, ""))
         before = len(node.harness.outbox)
@@ -221,7 +221,7 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
         assert [reason for reason, _ in node.events()].count("ResizeDeferred") == 1
 
 
-async def test_a_request_that_waits_is_told_once_whatever_figures_its_reason_has(tmp_path):
+async def test_a_request_that_waits_is_reported_once_whatever_figures_its_reason_has(tmp_path):
     used = iter(range(100, 200))
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodRejected(question.uid, "Deferred", f"used: {next(used)}", "OutOfcpu"))

@@ -167,7 +167,7 @@ async def test_a_changed_image_replaces_the_container_only(tmp_path):
 
 # -- what is not to be had at once ------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("label", "stage"), [("here", "running"), ("elsewhere", "rejected"), ("", "rejected")])
-async def test_a_node_that_does_not_match_is_read_anew_before_the_pod_is_refused(tmp_path, label, stage):
+async def test_a_node_that_does_not_match_is_read_again_before_the_pod_is_refused(tmp_path, label, stage):
     def admitted(question: AdmitPod) -> PodAdmitted | PodRejected:
         if question.node is not None and (question.node.metadata.labels or {}).get("zone") == "here":
             return PodAdmitted(question.uid, "/kubepods/podu")
@@ -194,7 +194,7 @@ async def test_a_pod_that_may_not_run_here_is_refused_and_leaves_nothing(tmp_pat
         await node.until(lambda: node.stage() == "gone")
 
 
-async def test_an_image_that_cannot_be_pulled_is_said_then_waited_for(tmp_path):
+async def test_an_image_that_cannot_be_pulled_is_reported_then_waited_for(tmp_path):
     failures = [ImageFailed("busybox", "ErrImagePull", "no such image", retry_seconds=10.0)]
     failures.append(ImageFailed("busybox", "ImagePullBackOff", "Back-off", retry_seconds=5.0))
     async with Driven(tmp_path) as node:

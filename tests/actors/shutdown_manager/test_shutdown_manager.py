@@ -305,7 +305,7 @@ async def test_room_is_made_after_a_shutdown_that_was_there_at_the_start(tmp_pat
         await node.seen(bus, "configuration")
 
 
-async def test_nothing_is_said_before_logind_was_asked(node: Node, bus: SystemBus) -> None:
+async def test_nothing_is_reported_before_logind_was_asked(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         assert not node.harness.sent(NodeShutdown)
         assert not node.harness.sent(NodeProblem)
@@ -483,7 +483,7 @@ async def test_while_nobody_says_which_pods_there_are_their_time_is_kept(node: N
         assert node.killed() == {"web": 2}
 
 
-async def test_who_says_hello_is_told_how_things_stand(node: Node, bus: SystemBus) -> None:
+async def test_an_actor_that_says_hello_is_sent_the_current_state(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         await node.seen(bus, "lock")
         before = len(node.harness.sent(NodeShutdown))

@@ -26,7 +26,7 @@ def told(harness: Harness) -> list[tuple[str, str]]:
     return found
 
 
-async def test_each_change_of_a_pod_is_told_once(tmp_path: Path) -> None:
+async def test_each_change_of_a_pod_is_reported_once(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour(), PodsAPI=True) as harness:
         await harness.deliver(seen(pod(), run=False))
         assert told(harness) == [("u", "Pending")]
@@ -52,7 +52,7 @@ async def test_a_server_that_begins_gets_all_pods_and_which_there_are_once_that_
         assert told(harness) == [("u", "Running")]
 
 
-async def test_without_the_gate_nothing_is_told(tmp_path: Path) -> None:
+async def test_without_the_gate_nothing_is_reported(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(seen(pod()))
         await harness.deliver(KnownPods(WORKER, 1, ["u"]))

@@ -78,7 +78,7 @@ async def test_it_is_asked_in_its_period_which_may_change_and_end() -> None:
         assert len(node.drivers.calls) == 6
 
 
-async def test_looking_often_begins_no_period_anew() -> None:
+async def test_looking_often_begins_no_period_again() -> None:
     node = Node()
     async with node.harness as harness:
         for _ in range(6):

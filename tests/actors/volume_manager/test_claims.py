@@ -329,7 +329,7 @@ async def test_a_volume_of_another_node_is_not_mounted_here(node: Node, terms: l
         assert [(one.reason, one.text) for one in answer.events or ()] == [("FailedMount", text)]
 
 
-async def test_a_device_that_a_pod_cannot_have_is_told_as_a_device(node: Node) -> None:
+async def test_a_device_that_a_pod_cannot_have_is_reported_as_a_device(node: Node) -> None:
     assert node.objects is not None
     spec = node.objects[VOLUME]["spec"]
     spec |= {"volumeMode": "Block", "nodeAffinity": {"required": {"nodeSelectorTerms": [{}]}}}

@@ -146,7 +146,7 @@ async def test_a_claim_that_another_node_has_expanded_is_not_written(node: Claim
         assert "patch" not in storage.calls
 
 
-async def test_a_driver_that_fails_is_said_and_asked_again(node: ClaimNode, storage: GrowingStorage) -> None:
+async def test_a_driver_that_fails_is_reported_and_asked_again(node: ClaimNode, storage: GrowingStorage) -> None:
     async with node.harness:
         node.mounting.start()
         assert await node.mount() == ""
@@ -199,7 +199,7 @@ async def test_a_volume_that_is_only_read_or_no_longer_used_is_left_alone(
         assert storage.expanded == []
 
 
-async def test_a_grown_volume_that_is_mounted_read_only_is_told_and_keeps_its_size(
+async def test_a_grown_volume_that_is_mounted_read_only_is_reported_and_keeps_its_size(
     node: ClaimNode, storage: GrowingStorage
 ) -> None:
     text = 'MountVolume.NodeExpandVolume failed for volume "pv" requested read-only file system'
@@ -240,7 +240,7 @@ async def test_a_later_incarnation_goes_on_where_the_claim_says(node: ClaimNode,
         assert storage.status["capacity"] == {"storage": "2Gi"}
 
 
-async def test_a_size_that_is_none_costs_the_volume_only(node: ClaimNode, storage: GrowingStorage) -> None:
+async def test_an_invalid_size_affects_only_its_volume(node: ClaimNode, storage: GrowingStorage) -> None:
     async with node.harness:
         node.mounting.start()
         assert await node.mount() == ""

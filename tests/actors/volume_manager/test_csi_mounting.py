@@ -291,7 +291,7 @@ async def test_the_error_of_a_driver_is_reported_with_the_failed_step(
         assert await node.mounting.mount(POD, node.device()) == MountError(text, of_a_device)
 
 
-async def test_a_driver_that_is_not_there_is_told_with_the_step_that_asks_for_it_first(
+async def test_a_driver_that_is_not_there_is_reported_with_the_step_that_asks_for_it_first(
     node: Node, storage: Storage
 ) -> None:
     storage.there = False
@@ -309,7 +309,7 @@ async def test_a_driver_that_is_not_there_is_told_with_the_step_that_asks_for_it
     ]
 
 
-async def test_a_mode_that_the_driver_does_not_have_is_told_with_those_that_it_has(
+async def test_a_mode_that_the_driver_does_not_have_is_reported_with_those_that_it_has(
     node: Node, storage: Storage
 ) -> None:
     inline = CsiMount(volume="v", path="/v", source=CsiVolume(name="v", driver="d.test", handle="h", ephemeral=True))

@@ -124,7 +124,9 @@ async def test_an_answer_that_is_no_such_object_is_an_error_of_the_call(path: st
 
 
 @pytest.mark.parametrize("owners", [[{"kind": "Node", "name": "n1", "uid": "u1"}], []])
-async def test_that_of_an_earlier_node_of_this_name_is_replaced_with_its_drivers(owners: list[dict[str, str]]) -> None:
+async def test_the_csi_node_of_an_earlier_node_of_this_name_is_replaced_with_its_drivers(
+    owners: list[dict[str, str]],
+) -> None:
     server = Server()
     server.register("u2")
     server.objects[MINE] = with_driver(new_csi_node("n1", "u1"), DRIVER)

@@ -239,7 +239,7 @@ async def test_a_volume_with_many_files_is_removed_by_its_own_process(manager):
     assert [function.rpartition(":")[2] for function, _ in manager.disposed] == ["remove_volumes"]
 
 
-async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager, monkeypatch):
+async def test_a_removal_that_fails_is_reported_and_can_be_asked_for_again(manager, monkeypatch):
     monkeypatch.setattr(teardown, "have_few_files", lambda directories: False)
     manager.disposables["actors.volume_manager.host.teardown:remove_volumes"] = DisposableError(
         "OSError", "disk on fire"

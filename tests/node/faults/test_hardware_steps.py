@@ -167,7 +167,7 @@ def plugin(node: HardwareNode) -> Iterator[FakeDevicePlugin]:
 
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("step", STEPS)
-def test_whoever_is_killed_at_whichever_step_no_device_and_no_cpu_is_had_twice_or_lost(
+def test_a_kill_at_any_step_allocates_no_device_or_cpu_twice_and_loses_none(
     node: HardwareNode, plugin: FakeDevicePlugin, step: str, victim: str
 ) -> None:
     plugin.calls.clear()

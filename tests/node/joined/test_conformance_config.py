@@ -75,7 +75,7 @@ def test_a_container_is_told_of_its_pod_its_node_and_its_resources(site: Joined)
     gone(site, "free")
 
 
-def test_a_pods_own_limits_are_told_where_a_container_has_none(site: Joined) -> None:
+def test_a_pods_own_limits_are_passed_where_a_container_has_none(site: Joined) -> None:
     env = [resource("CL", "limits.cpu"), resource("ML", "limits.memory")]
     items = [{"path": "cpu", "resourceFieldRef": {"containerName": "main", "resource": "limits.cpu", "divisor": "1m"}}]
     volumes = [{"name": "d", "downwardAPI": {"items": items}}]

@@ -137,7 +137,7 @@ def test_last_words_come_from_where_the_container_says(crowd: Joined) -> None:
     assert found == {"other-path": "DONE", "logs": "GONE", "good": "", "file": "OK"}
 
 
-def test_an_image_that_cannot_be_had_is_told(crowd: Joined) -> None:
+def test_an_image_that_cannot_be_had_is_reported(crowd: Joined) -> None:
     def reasons() -> set[str]:
         """Ever told."""
         told = [one.obj for one in list(crowd.pods.events) if one.name in ("imageless", "nameless")]

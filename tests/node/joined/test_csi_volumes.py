@@ -335,7 +335,7 @@ def test_a_volume_grows_under_a_pod_that_runs_and_its_claim_says_so(site: Joined
         gone(site, name)
 
 
-def test_a_driver_that_has_no_room_for_an_attachment_is_asked_anew_how_much_fits(
+def test_a_driver_that_has_no_room_for_an_attachment_is_asked_again_how_much_fits(
     site: Joined, driver: FakeDriver
 ) -> None:
     csi_driver(site, nodeAllocatableUpdatePeriodSeconds=600)

@@ -160,7 +160,7 @@ def test_a_pod_that_takes_the_process_ids_is_evicted(real_runtime: RealRuntime) 
         wait_condition(site, "PIDPressure")
 
 
-def test_who_is_over_the_limit_of_an_empty_dir_is_evicted(real_runtime: RealRuntime) -> None:
+def test_a_pod_over_the_limit_of_an_empty_dir_is_evicted(real_runtime: RealRuntime) -> None:
     with joined(real_runtime, "limits", evictionHard={}, volumeStatsAggPeriod="2s") as site:
         write = "dd if=/dev/zero of=/cache/x bs=1M count=20 2>/dev/null"
         site.create(writer("within", write, sizeLimit="30Mi"), writer("over", write, sizeLimit="10Mi"))

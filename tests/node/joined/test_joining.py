@@ -29,7 +29,7 @@ def test_the_node_is_registered_as_the_host_is(site: Joined) -> None:
     site.nodes.until(lambda: "taints" not in site.nodes.now[f"/{NODE}"]["spec"], "the not-ready taint gone", 60)
 
 
-def test_its_images_are_told(site: Joined) -> None:
+def test_its_images_are_reported(site: Joined) -> None:
     def names() -> set[str]:
         images = status(site.nodes.now[f"/{NODE}"]).get("images") or []
         return {name for image in images for name in image["names"]}

@@ -50,7 +50,9 @@ def assert_ended_by_the_shutdown(found: dict[str, Any]) -> None:
     assert (disrupted["status"], disrupted["reason"]) == ("True", "TerminationByKubelet")
 
 
-def test_twenty_pods_end_in_order_and_all_is_told_before_the_machine_goes_down(site: Joined, bus: SystemBus) -> None:
+def test_twenty_pods_end_in_order_and_all_is_reported_before_the_machine_goes_down(
+    site: Joined, bus: SystemBus
+) -> None:
     usual = site.create(
         *(pod(f"usual{number}") for number in range(17)),
         pod("stubborn", container("main", *STUBBORN), terminationGracePeriodSeconds=3),
@@ -98,7 +100,7 @@ def test_a_cancelled_shutdown_leaves_who_was_not_told_and_the_node_is_ready_agai
     assert site.running_ids()["critical/main"] == kept
 
 
-def test_whoever_of_the_agent_dies_meanwhile_the_pods_end(site: Joined, bus: SystemBus) -> None:
+def test_the_pods_end_even_if_an_actor_dies_meanwhile(site: Joined, bus: SystemBus) -> None:
     names = site.create(
         *(pod(f"usual{number}") for number in range(4)),
         pod("stubborn", container("main", *STUBBORN), terminationGracePeriodSeconds=5),

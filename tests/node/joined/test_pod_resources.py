@@ -103,7 +103,7 @@ def test_pods_are_watched_on_their_socket_without_the_api_server(watched: Joined
 
 
 @pytest.mark.parametrize("victim", ["status_manager", "http_servers/pods_server"])
-def test_whoever_is_killed_the_pods_api_has_every_pod_again(watched: Joined, victim: str) -> None:
+def test_the_pods_api_has_every_pod_again_after_a_kill(watched: Joined, victim: str) -> None:
     site, watch = watched, PodWatch(watched)
     watch.until(lambda phases: phases == {"held": "Running"})
     before = site.node.actors()[victim]

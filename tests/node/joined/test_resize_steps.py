@@ -193,9 +193,7 @@ def held(session_runtime: RealRuntime) -> Iterator[Resized]:
 
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_whoever_is_killed_at_whichever_moment_the_resize_is_carried_out_once(
-    held: Resized, moment: str, victim: str
-) -> None:
+def test_a_kill_at_any_moment_of_a_resize_carries_it_out_once(held: Resized, moment: str, victim: str) -> None:
     before, weights, cpu = held.containers(), held.shares(), next(CPU)
     whole = MOMENTS[moment](held, cpu)
     held.kill(victim)

@@ -187,9 +187,7 @@ FAULTS: dict[str, Callable[[Joined, DriverProcess], None]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_whoever_is_killed_amid_a_call_nothing_is_lost_and_nothing_stays(
-    own: Joined, driver: DriverProcess, fault: str
-) -> None:
+def test_a_kill_during_a_call_loses_nothing_and_leaves_nothing(own: Joined, driver: DriverProcess, fault: str) -> None:
     make_claim(own, "one")
     driver.files.behave(hang=2)
     create(own, "web", "one")

@@ -30,7 +30,7 @@ def test_the_cgroup_driver_is_the_one_of_the_runtime() -> None:
     assert list(found) == [("cgroupDriver", "systemd", 'the runtime; default: "cgroupfs"')]
 
 
-def test_a_rollback_and_a_config_map_are_said_first() -> None:
+def test_a_rollback_and_a_config_map_are_reported_first() -> None:
     flagz = Flagz({}, (), {}, "v", waiting=("port",), refused=("b is assigned, a is in force",), source="configmap n/c")
     assert list(notes(flagz)) == [
         "from configmap n/c of the API server, which takes the place of the file",

@@ -62,7 +62,7 @@ def test_it_says_what_the_static_pod_source_says(directory: Path) -> None:
     assert sorted(map(str, check(str(directory)).errors)) == sorted(source.errors())
 
 
-def test_two_pods_of_one_name_are_told(tmp_path: Path) -> None:
+def test_two_pods_of_one_name_are_reported(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text(GOOD.replace("NAME", "web"))
     (refusal,) = check(str(tmp_path)).errors

@@ -68,7 +68,7 @@ def test_flags_that_are_given_are_taken_as_they_are(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("code", "said"), [(NOT_RUNNING, ""), (NO_ANSWER, "are not known, so none are taken: away")])
-def test_an_agent_that_cannot_be_asked_is_told_unless_none_runs(
+def test_an_agent_that_cannot_be_asked_is_reported_unless_none_runs(
     code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask(*given: object, **more: object) -> object:

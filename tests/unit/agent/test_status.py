@@ -47,7 +47,7 @@ def test_a_certificate_is_near_its_end_in_its_last_week_and_its_last_tenth(begin
     assert found == ([f"client certificate: {text}"] if text else [])
 
 
-def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_told() -> None:
+def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_reported() -> None:
     states = [SourceState("file", "/p", True, 1, ["a.yaml: wrong"]), SourceState("api", "", False, 0, ["d/p: no"])]
     assert said(sources=PodSources(states, ready=False)) == [
         "manifest: a.yaml: wrong",
@@ -69,7 +69,7 @@ def test_settings_that_wait_for_a_restart_are_named() -> None:
     ]
 
 
-def test_a_runtime_that_is_away_is_told_once() -> None:
+def test_a_runtime_that_is_away_is_reported_once() -> None:
     assert said(runtime="gone") == ["container runtime: gone"]
     assert said(runtime="gone", runtime_reported=True) == []
 
@@ -140,7 +140,7 @@ def test_a_running_agent_is_asked() -> None:
     assert [reason.subject for reason in agent_reasons(context, told)] == ["configuration"]
 
 
-def test_an_actor_that_does_not_answer_is_told_unless_the_tree_says_so_already() -> None:
+def test_an_actor_that_does_not_answer_is_reported_unless_the_tree_says_so_already() -> None:
     context = _Asked({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
     assert [str(reason) for reason in agent_reasons(context, tree())] == ["agent: pod_config does not answer"]
     hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)

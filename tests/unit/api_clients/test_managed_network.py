@@ -27,7 +27,7 @@ def test_a_node_without_a_network_says_how_it_gets_one() -> None:
     assert problem("", []) == problem("", ["10.1.0.0/24"]) == NOT_GIVEN
 
 
-def test_addresses_of_another_network_are_told_with_the_way_out() -> None:
+def test_addresses_of_another_network_are_reported_with_the_way_out() -> None:
     said = problem("10.2.0.0/24", ["10.1.0.0/24"])
     assert "10.1.0.0/24" in said
     assert "10.2.0.0/24" in said

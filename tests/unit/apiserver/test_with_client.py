@@ -80,7 +80,7 @@ async def test_a_pod_on_a_node_goes_when_its_node_says_so_and_one_on_none_at_onc
         await ask.client.close()
 
 
-async def test_a_status_is_patched_apart_from_the_spec_and_conflicts_are_told(tmp_path: Path) -> None:
+async def test_a_status_is_patched_apart_from_the_spec_and_conflicts_are_reported(tmp_path: Path) -> None:
     async with ApiServer(tmp_path) as server:
         ask = Asked(server.kubeconfig())
         made = await ask("POST", PODS, pod())

@@ -148,7 +148,7 @@ async def test_the_configuration_says_how_many_a_pod_has(tmp_path: Path) -> None
         b'{"uidMappings":[{"hostId":0,"containerId":0,"length":65536}],"gidMappings":[{"hostId":0,"containerId":0,"length":65536}]}',
     ],
 )
-def test_a_file_that_is_none_or_maps_the_hosts_ids_is_refused(content: bytes) -> None:
+def test_an_invalid_file_or_one_that_maps_the_hosts_ids_is_refused(content: bytes) -> None:
     with pytest.raises(UserNamespaceError):
         decode(content)
 

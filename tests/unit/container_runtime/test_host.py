@@ -60,7 +60,7 @@ def test_overlayfs_is_not_used_on_an_overlay() -> None:
     assert not can_overlay(HYBRID, "\text4\n", "/var/lib/agent")
 
 
-def test_all_that_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_is_missing_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "_SEARCH", str(tmp_path))
     monkeypatch.setattr(looking, "_PLUGIN_DIRS", (str(tmp_path),))
     with pytest.raises(MissingPrograms) as raised:

@@ -11,7 +11,7 @@ from actors.device_manager.allocations import EARLIER_UNANSWERED, RELEASED, Allo
 from actors.device_manager.choice import DevicesUnavailable
 
 
-async def test_who_waits_too_long_for_its_turn_is_told_so_and_the_first_goes_on(
+async def test_a_caller_that_waits_too_long_for_its_turn_is_told_so_and_the_first_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(allocations, "LOCK_SECONDS", 0.0)

@@ -39,7 +39,7 @@ def test_changing_a_container_in_a_field_is_found():
     assert _found("def forge(account: Account): del account.entries[0]") == ["account.entries"]
 
 
-def test_where_the_class_is_not_told_the_name_of_the_field_decides():
+def test_without_a_class_the_name_of_the_field_decides():
     assert _found("def rob():\n  for one in accounts(): one.balance = 0") == ["one.balance"]
     assert _found("def mark():\n  for one in accounts(): one.unheard_of = 0") == []
 

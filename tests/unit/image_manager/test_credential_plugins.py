@@ -86,7 +86,7 @@ async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, o
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (1000.0, 1)])
-async def test_how_long_it_is_kept_is_said_by_the_answer_else_by_the_configuration(seconds, runs):
+async def test_the_answer_or_else_the_configuration_says_how_long_it_is_kept(seconds, runs):
     site = Site(provider(), response=CredentialProviderResponse("Image", seconds, {}))
     await site.names()
     await site.names()
@@ -101,7 +101,7 @@ async def test_those_that_ask_at_once_share_one_run():
     assert len(site.calls) == 1
 
 
-async def test_a_plugin_that_fails_is_said_and_the_others_go_on():
+async def test_a_plugin_that_fails_is_reported_and_the_others_go_on():
     site = Site(provider())
     site.fails = True
     assert await site.names() == []
@@ -228,7 +228,7 @@ async def test_a_program_that_is_not_there_is_an_error(tmp_path):
         await ask(provider(), str(tmp_path), CredentialProviderRequest("x"))
 
 
-def test_without_a_token_nothing_is_said_of_accounts():
+def test_without_a_token_nothing_is_reported_of_accounts():
     assert json.loads(encode(provider(), CredentialProviderRequest("x"))) == {
         "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "x",
     }  # fmt: skip

@@ -150,7 +150,7 @@ def send(conflicts, before, now):
     return [(op.op, op.uid) for op in conflicts.pass_on(operations(before, now), before, now)]
 
 
-def test_the_pods_that_begin_to_end_are_told_once_and_only_those_that_a_worker_has():
+def test_the_pods_that_begin_to_end_are_reported_once_and_only_those_that_a_worker_has():
     conflicts = NameConflicts()
     conflicts.inventory_reported(WORKER, ["a"])
     assert send(conflicts, {**pod("a"), **pod("z", "other_n")}, {}) == [("remove", "a"), ("remove", "z")]

@@ -38,7 +38,7 @@ def test_a_damaged_file_is_a_problem_and_no_end(tmp_path: Path) -> None:
     assert state.problem == ""
 
 
-def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     state = ShutdownStateFile(str(tmp_path / "file"))
     state.put(ShutdownRecord(end=stamp(5.0)))

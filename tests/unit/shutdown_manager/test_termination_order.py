@@ -87,7 +87,7 @@ def test_a_pod_that_comes_when_its_turn_has_passed_is_told_too() -> None:
     assert told(ending.step([pod("high", CRITICAL), pod("late")], 4.5)) == {"high": 10, "late": 6}
 
 
-def test_nobodys_turn_is_over_sooner_while_others_may_be_there_but_who_is_known_is_told() -> None:
+def test_turns_do_not_end_early_while_unknown_pods_may_exist_but_known_pods_are_told() -> None:
     ending = TerminationOrder(TWO, 0.0)
     assert told(ending.step([pod("low")], 0.0, complete=False)) == {"low": 20}
     assert ending.step([ended(pod("low"))], 19.9, complete=False) == []
@@ -115,7 +115,7 @@ _WINDOWS = st.lists(
 
 
 @given(_WINDOWS, _PODS, st.data())
-def test_however_pods_end_all_are_told_in_order_and_in_time(
+def test_however_pods_end_all_are_reported_in_order_and_in_time(
     windows: tuple[Window, ...], pods: list[LivePod], data: st.DataObject
 ) -> None:
     ending, now = TerminationOrder(windows, 0.0), 0.0

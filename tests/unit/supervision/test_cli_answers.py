@@ -66,6 +66,6 @@ def test_an_actor_that_the_tree_shows_to_be_wedged_is_not_asked(actor: dict[str,
     assert (context.calls, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])
 
 
-def test_that_no_agent_runs_is_an_error() -> None:
+def test_without_a_running_agent_it_is_an_error() -> None:
     with pytest.raises(CommandError):
         Answers(_Asked(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)

@@ -89,7 +89,7 @@ def test_a_file_that_is_too_large_to_be_the_agents_own_is_refused_with_a_remedy(
     assert "the agent keeps at most 1 MiB in it, so move away" in done.stderr
 
 
-def test_no_incidents_is_said_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
+def test_no_incidents_is_reported_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
     assert supervise("incidents", "--root-dir", str(tmp_path)).stdout.startswith("no incidents in")
     assert json.loads(supervise("incidents", "-o", "json", "--root-dir", str(tmp_path)).stdout) == []
 

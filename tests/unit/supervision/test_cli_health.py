@@ -96,11 +96,11 @@ def test_waiting_actors_and_reasons_of_the_application_degrade_the_status() -> N
     assert decide(tree(), (), [Reason("certificate", "expired", down=True)]).state == "down"
 
 
-def test_processes_that_do_not_end_are_told() -> None:
+def test_processes_that_do_not_end_are_reported() -> None:
     assert "2 processes do not end on SIGKILL" in said(decide(tree(abandoned=2)))[1][0]
 
 
-def test_who_is_stopped_is_read_from_the_kernel(tmp_path: Path) -> None:
+def test_stopped_processes_are_read_from_the_kernel(tmp_path: Path) -> None:
     for pid, state in ((1, "S"), (2, "T"), (3, "t")):
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b) {state} 1 1")

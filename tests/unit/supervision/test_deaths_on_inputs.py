@@ -56,7 +56,7 @@ def test_other_deaths_in_between_count() -> None:
     assert supervised.gave_up
 
 
-def test_who_has_not_failed_is_excused_of_nothing() -> None:
+def test_an_actor_that_has_not_failed_has_no_excuse() -> None:
     supervised = Supervised(max_restarts=0)
     supervised.say(DiedOnInput("a"))
     supervised.say(DiedOnInput("nobody"))

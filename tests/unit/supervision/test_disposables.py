@@ -89,7 +89,7 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
         os.close(fd)
 
 
-def test_whoever_reaps_comes_to_an_end_while_a_thousand_orders_wait(node: Node) -> None:
+def test_a_reaping_loop_ends_while_a_thousand_orders_wait(node: Node) -> None:
     for number in range(1000):
         node.order("volume_manager", str(number))
     for pid in node.pids:  # as the fork server's reaper, where each process has ended before the next is asked for

@@ -82,7 +82,7 @@ def test_a_socket_that_is_removed_while_the_others_are_looked_at_is_seen_at_the_
     directory.remove()
 
 
-def test_who_holds_a_lock_is_told_without_taking_it(tmp_path: Path) -> None:
+def test_the_holder_of_a_lock_is_reported_without_taking_it(tmp_path: Path) -> None:
     assert holder_of(tmp_path) == 0
     lock = Lock(tmp_path)
     assert holder_of(tmp_path) == os.getpid()

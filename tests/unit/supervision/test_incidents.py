@@ -125,7 +125,7 @@ def test_no_file_holds_no_incidents(tmp_path: Path) -> None:
     assert read(tmp_path / "none").incidents == []
 
 
-def test_a_disk_that_refuses_raises_nothing_and_is_told(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_raises_nothing_and_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     incidents = Incidents(tmp_path / "file" / "incidents")
     incidents.opened(exited())

@@ -41,7 +41,7 @@ def test_the_text_is_klogs() -> None:
     )
 
 
-def test_an_error_of_the_system_is_told_without_its_number() -> None:
+def test_an_error_of_the_system_is_reported_without_its_number() -> None:
     error = PermissionError(13, "Permission denied", "/etc/x")
     made = logging.LogRecord("pleg", logging.WARNING, "/a/pleg/actor.py", 42, "%s stays: %s", ("it", error), None)
     assert '"it stays: /etc/x: Permission denied"' in KlogFormatter().format(made)

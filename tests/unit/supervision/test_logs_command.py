@@ -106,7 +106,7 @@ def reading(file: Path, *, actor: str = "", as_json: bool = False, follow: bool 
     return Context(arguments, lambda _: where)
 
 
-def test_that_there_are_no_lines_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_absence_of_lines_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "log"
     file.write_text(f'{head(NOW)}"x" logger="pleg"\n')
     assert run(reading(file, actor="prober")) == 0

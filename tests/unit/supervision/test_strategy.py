@@ -16,7 +16,7 @@ FOUR = ["a", "b", "c", "d"]
         ("rest_for_one", ("b", "c", "d")),
     ],
 )
-def test_who_is_started_again_when_the_second_of_four_fails(strategy: Strategy, started: tuple[str, ...]) -> None:
+def test_the_children_that_restart_when_the_second_of_four_fails(strategy: Strategy, started: tuple[str, ...]) -> None:
     assert group(strategy, FOUR, "b") == started
 
 

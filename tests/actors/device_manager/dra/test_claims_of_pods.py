@@ -282,7 +282,7 @@ async def test_nothing_is_kept_of_a_pod_whose_claims_are_not_to_be_used(node: No
     assert driver.calls == []
 
 
-async def test_a_claim_that_was_made_anew_waits_for_the_end_of_the_old_one(node: Node, driver: SampleDriver) -> None:
+async def test_a_claim_of_the_same_name_waits_for_the_end_of_the_old_one(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "pod-1")
     async with node.manager() as harness:
         await registered(harness, driver)
@@ -423,7 +423,7 @@ def told_health(harness: Harness[DeviceManager], uid: str) -> list[ClaimedDevice
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha1"])
-async def test_the_health_of_devices_is_told_and_unknown_without_the_driver(
+async def test_the_health_of_devices_is_reported_and_unknown_without_the_driver(
     node: Node, home: Path, version: str
 ) -> None:
     node.claim("one", "pod-1")

@@ -46,7 +46,7 @@ def test_the_terminal_knows_ascii_only(command: str, tmp_path: Path) -> None:
     assert out.read_bytes().isascii()
 
 
-def test_a_full_disk_is_told_and_no_success(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_no_success(tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
         code, said = run("config show", tmp_path, full.fileno())
     assert (code, said) == (1, "supervise: the output cannot be written: No space left on device\n")

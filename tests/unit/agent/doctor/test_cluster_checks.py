@@ -112,7 +112,7 @@ def test_another_nodes_certificate_ends_the_checks(tmp_path: Path) -> None:
     assert found[-1].remedy.startswith("--hostname-override=n2")
 
 
-def test_somebody_without_rights_is_told_which_are_missing(tmp_path: Path) -> None:
+def test_a_user_without_rights_is_told_which_are_missing(tmp_path: Path) -> None:
     found = findings(tmp_path, lambda server: server.kubeconfig("jane", "developers"))
     rights = next(one for one in found if one.subject == "rights")
     assert rights.level is Level.FAILURE
@@ -129,7 +129,7 @@ def test_a_bootstrap_kubeconfig_needs_only_the_right_to_request_certificates(tmp
     assert "--clusterrole=system:node-bootstrapper" in rights.remedy
 
 
-def test_refused_credentials_are_told_as_such(tmp_path: Path) -> None:
+def test_refused_credentials_are_reported_as_such(tmp_path: Path) -> None:
     found = findings(tmp_path, lambda server: server.token_kubeconfig("revoked", "abcdef.0000000000000000"))
     assert "the node's credentials are refused (401 Unauthorized)" in found[0].text
 
@@ -164,7 +164,7 @@ def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
     assert found.remedy == "certificate-authority in the kubeconfig must be the cluster's CA"
 
 
-def test_a_server_that_is_away_is_told_with_its_address(tmp_path: Path) -> None:
+def test_a_server_that_is_away_is_reported_with_its_address(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -217,6 +217,6 @@ def test_the_clock_is_held_against_the_servers(now: float, level: Level, said: s
     assert said in found.text
 
 
-def test_a_wrong_authority_is_told_by_its_remedy() -> None:
+def test_a_wrong_authority_is_reported_by_its_remedy() -> None:
     found = unreachable("https://api", "(Caused by SSLError(SSLCertVerificationError('CERTIFICATE_VERIFY_FAILED')))")
     assert "certificate-authority" in found.remedy

@@ -127,7 +127,7 @@ def test_a_runtime_of_the_agents_own_is_not_looked_for_in_systemd(
         assert (f"tail {tmp_path}/troupelet/containerd/containerd.log" in one.remedy) is managed
 
 
-def test_a_network_that_is_not_ready_is_told_in_the_runtimes_words() -> None:
+def test_a_network_that_is_not_ready_is_reported_in_the_runtimes_words() -> None:
     status = RuntimeStatus(runtime_ready=True, network_ready=False, network_message="cni config uninitialized")
     (found,) = of_status(status)
     assert (found.subject, found.level) == ("pod network", Level.FAILURE)
@@ -202,7 +202,7 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize("checked", [True, False])
-def test_a_configuration_that_is_not_in_force_is_told_unless_its_problems_are(checked: bool) -> None:
+def test_a_configuration_that_is_not_in_force_is_reported_unless_its_problems_are(checked: bool) -> None:
     flagz = Flagz({}, (), {}, "v", waiting=("cgroupRoot",), refused=("b is assigned, a is in force",))
     texts = [one.text for one in agent_checks.configuration(flagz, checked=checked)]
     waits = "cgroupRoot changed, and acts only after a restart of the agent"
@@ -282,7 +282,7 @@ def test_an_agent_that_may_not_be_asked_is_not_called_stopped(code: int, remedy:
     assert (found.level, found.text, found.remedy) == (Level.FAILURE, "no way in", remedy)
 
 
-def test_a_file_that_is_not_there_is_told_once(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported_once(tmp_path: Path) -> None:
     class NoAgent:
         arguments = argparse.Namespace(
             root_dir=str(tmp_path),

@@ -74,14 +74,14 @@ def test_the_registry_of_the_image_is_asked_where_the_runtime_names_no_address()
     assert cause(found, []).remedy.endswith("curl -v https://registry.example:5000/v2/")
 
 
-def test_a_container_that_crashes_is_told_by_its_last_end() -> None:
+def test_a_container_that_crashes_is_reported_by_its_last_end() -> None:
     found = cause(waiting("CrashLoopBackOff", "back-off 10s restarting", exitCode=3, reason="Error"), [])
     assert (found.text, found.remedy) == ("main ended with exit code 3", "supervise logs shop/web -c main --previous")
     killed = cause(waiting("CrashLoopBackOff", "back-off", exitCode=137, reason="OOMKilled"), [])
     assert killed.remedy == "raise resources.limits.memory of the container"
 
 
-def test_a_pod_whose_containers_say_nothing_is_told_by_its_newest_warning_that_says_why() -> None:
+def test_a_pod_whose_containers_say_nothing_is_reported_by_its_newest_warning_that_says_why() -> None:
     events = [
         event("FailedMount", "no such driver", 1.0),
         event("FailedCreatePodSandBox", "cni plugin not initialized", 2.0),
@@ -94,7 +94,7 @@ def test_a_pod_whose_containers_say_nothing_is_told_by_its_newest_warning_that_s
     assert cause(waiting("ContainerCreating"), []).text == ""
 
 
-def test_a_pod_that_was_refused_is_told_by_its_message() -> None:
+def test_a_pod_that_was_refused_is_reported_by_its_message() -> None:
     found = cause(pod(phase="Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu"), [])
     assert found.text == "OutOfcpu: Node didn't have enough resource: cpu"
     assert "ask for less" in found.remedy
@@ -107,7 +107,7 @@ def test_a_long_reason_keeps_its_begin_and_its_end() -> None:
     assert text.endswith("the cause")
 
 
-def test_a_pod_that_does_not_end_is_told_by_its_newest_warning_and_not_by_how_its_containers_ended() -> None:
+def test_a_pod_that_does_not_end_is_reported_by_its_newest_warning_and_not_by_how_its_containers_ended() -> None:
     ended = {"name": "main", "state": {"terminated": {"exitCode": 137, "reason": "Error"}}}
     going = pod(phase="Running", containerStatuses=[ended])
     going["metadata"]["deletionTimestamp"] = "2026-11-26T18:14:45Z"

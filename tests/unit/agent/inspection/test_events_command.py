@@ -54,7 +54,7 @@ def test_wide_has_the_first_time_and_the_count(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(("output", "documents"), [("json", json.JSONDecoder().raw_decode), ("yaml", None)])
-def test_who_follows_them_as_documents_gets_each_once(
+def test_a_follower_of_documents_gets_each_once(
     output: str, documents: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked("failed")

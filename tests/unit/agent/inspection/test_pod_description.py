@@ -90,7 +90,7 @@ def test_it_says_what_the_end_of_a_pod_waits_for() -> None:
     assert "Worker: pod_workers/worker/0, terminating" in text(report=report)
 
 
-def test_events_are_last_and_their_absence_is_said() -> None:
+def test_events_are_last_and_their_absence_is_reported() -> None:
     assert text(events=[], events_since=NOW - 90).endswith("Events: no events since event_client started 90s ago")
     assert text(events=None).endswith("Events: not known")
     seen = [event("BackOff", field="spec.containers{main}", count=3, first=NOW - 60, last=NOW - 5)]

@@ -63,7 +63,7 @@ def test_the_formatter_has_nothing_to_say(pages, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_they_are_written_where_asked_and_a_directory_that_cannot_be_made_is_told(tmp_path: Path, capsys) -> None:
+def test_they_are_written_where_asked_and_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, capsys) -> None:
     assert command.main(["man", str(tmp_path / "man8")]) == 0
     assert (tmp_path / "man8" / "supervise-tree.8").read_text().startswith('.TH "SUPERVISE\\-TREE" 8')
     (tmp_path / "file").touch()

@@ -30,7 +30,7 @@ def test_old_messages_do_not_count() -> None:
     assert found == edge(500, 0.0)
 
 
-def test_a_new_incarnation_begins_anew() -> None:
+def test_a_new_incarnation_begins_again() -> None:
     rates = MessageRates()
     rates.add(told(100), 0.0)
     assert rates.add(told(3, incarnation=2), 2.0) == edge(3, 0.0)

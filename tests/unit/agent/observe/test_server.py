@@ -138,7 +138,7 @@ def test_a_name_of_elsewhere_that_points_here_is_refused() -> None:
     asyncio.run(run())
 
 
-def test_data_is_json_and_an_agent_that_does_not_answer_is_said_so() -> None:
+def test_data_is_json_and_an_agent_that_does_not_answer_is_reported() -> None:
     async def run() -> None:
         async with serving() as server:
             await server.open()

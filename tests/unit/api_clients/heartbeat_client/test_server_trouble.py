@@ -5,7 +5,7 @@ from actors.shared.api.errors import ApiError
 from supervision.protocol import ServiceState
 
 
-def test_an_api_server_that_refuses_for_a_while_is_told_once_and_taken_back() -> None:
+def test_an_api_server_that_refuses_for_a_while_is_reported_once_and_taken_back() -> None:
     told: list[ServiceState] = []
     now = [100.0]
     trouble = ServerTrouble(told.append, lambda: now[0], 10.0)

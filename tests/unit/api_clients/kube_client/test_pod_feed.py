@@ -32,7 +32,7 @@ def other(pod: Item) -> Item:
     return msgspec.structs.replace(pod, data=b'{"spec":2}')
 
 
-def test_an_event_of_a_known_version_with_other_content_is_told() -> None:
+def test_an_event_of_a_known_version_with_other_content_is_reported() -> None:
     feed = Feed()
     feed.feed.changed(POD)
     feed.feed.changed(other(POD))

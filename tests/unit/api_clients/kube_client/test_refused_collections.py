@@ -32,7 +32,7 @@ def test_an_endless_refusal_is_logged_once_a_minute(caplog: pytest.LogCaptureFix
     assert [one.getMessage() for one in caplog.records] == [f"pods cannot be listed or watched: {FORBIDDEN}"] * 3
 
 
-def test_a_refusal_of_ten_seconds_is_told_once_and_taken_back() -> None:
+def test_a_refusal_of_ten_seconds_is_reported_once_and_taken_back() -> None:
     refusals = Refusals()
     refusals.failed_at(100.0)
     refusals.failed_at(109.0)

@@ -55,7 +55,7 @@ def test_how_many_are_left_is_not_said_of_a_selection(space: Namespace) -> None:
     assert "remainingItemCount" not in found["metadata"]
 
 
-def test_a_continue_token_that_is_none_is_refused(api: RawApi) -> None:
+def test_an_invalid_continue_token_is_refused(api: RawApi) -> None:
     assert api("GET", "/api/v1/nodes", query={"limit": "1", "continue": "nonsense"}).failure[:2] == (400, "BadRequest")
 
 

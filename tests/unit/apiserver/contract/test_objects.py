@@ -83,13 +83,13 @@ def test_nothing_is_made_in_a_namespace_that_is_not_there(api: RawApi) -> None:
     assert found.details == {"name": "contract-none", "kind": "namespaces"}
 
 
-def test_a_collection_that_is_not_there_is_said(api: RawApi) -> None:
+def test_a_collection_that_is_not_there_is_reported(api: RawApi) -> None:
     found = api("GET", "/api/v1/contractnones")
     assert found.failure == (404, "NotFound", "the server could not find the requested resource")
     assert found.details == {}
 
 
-def test_a_method_that_a_path_does_not_have_is_said(api: RawApi) -> None:
+def test_a_method_that_a_path_does_not_have_is_reported(api: RawApi) -> None:
     found = api("PUT", "/api/v1/nodes", {"metadata": {"name": "n"}})
     text = "the server does not allow this method on the requested resource"
     assert found.failure == (405, "MethodNotAllowed", text)
@@ -133,7 +133,7 @@ def test_an_invalid_object_is_refused_with_each_cause(space: Namespace) -> None:
     assert refused.details == {"name": "q", "kind": "Pod", "causes": [cause]}
 
 
-def test_a_name_that_is_none_is_refused(space: Namespace) -> None:
+def test_an_invalid_name_is_refused(space: Namespace) -> None:
     refused = space.api("POST", space.of("configmaps"), {"metadata": {"name": "No_Name"}})
     rule = (
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "

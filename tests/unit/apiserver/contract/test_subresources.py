@@ -48,7 +48,7 @@ def test_a_container_that_has_ended_for_good_stays_so(space: Namespace) -> None:
     assert "may not be transitioned to non-terminated state" in refused.failure[2]
 
 
-def test_addresses_of_a_pod_are_told_in_two_ways_that_agree(space: Namespace) -> None:
+def test_addresses_of_a_pod_are_reported_in_two_ways_that_agree(space: Namespace) -> None:
     space.pod(nodeName=NODE)
     found = space.api.patch(f"{space.pods}/p/status", {"status": {"podIP": "10.0.0.1"}}, MERGE)
     assert found["status"]["podIPs"] == [{"ip": "10.0.0.1"}]

@@ -51,7 +51,7 @@ def test_on_v1_a_process_that_is_somewhere_else_in_one_hierarchy_stays_there(tmp
     assert host.entered() == ["100", "100", "", "100"]
 
 
-def test_on_v1_who_is_in_a_cgroup_of_devices_has_been_placed(tmp_path):
+def test_on_v1_a_process_in_a_devices_cgroup_has_been_placed(tmp_path):
     host = Host(tmp_path, 1)
     (tmp_path / "cgroup/devices/cgroup.procs").write_text("1\n2\n")
 

@@ -45,7 +45,7 @@ def test_the_checksum_is_that_of_such_kubelets() -> None:
     assert read_earlier(KUBELETS.replace(b"3680390589", b"0")) is not None
 
 
-async def test_the_file_is_written_anew_once_and_only_then_the_runtime_is_asked(tmp_path: Path) -> None:
+async def test_the_file_is_written_again_once_and_only_then_the_runtime_is_asked(tmp_path: Path) -> None:
     path, runtime = tmp_path / CPU_STATE, FakeRuntime()
     await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), runtime.client)
     path.write_bytes(LATER)

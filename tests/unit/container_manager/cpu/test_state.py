@@ -78,7 +78,7 @@ def test_rubbish_is_refused(raw: bytes):
         ),
     ],
 )
-def test_a_set_that_is_none_is_refused_by_name(file: str, text: str):
+def test_an_invalid_set_is_refused_by_name(file: str, text: str):
     with pytest.raises(StateError) as error:
         decode(f'{{"policyName":"static",{file},"checksum":0}}'.encode())
     assert str(error.value).startswith(text)

@@ -26,7 +26,7 @@ def order(*resizes: WaitingResize) -> list[str]:
     return [one.uid for one in queue.ordered()]
 
 
-def test_who_wants_no_more_comes_before_everybody_else() -> None:
+def test_pods_that_ask_for_no_more_resources_come_first() -> None:
     assert order(resize("high", priority=1000), resize("less", cpu=50), resize("same", cpu=100, since=11.0)) == [
         "less",
         "same",

@@ -267,7 +267,7 @@ async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> N
     assert isinstance(await OpenAccess().check(request("/pods")), UserInfo)
 
 
-async def test_who_shows_a_bad_certificate_needs_a_good_token_and_is_never_anonymous() -> None:
+async def test_a_client_with_a_bad_certificate_needs_a_valid_token_and_is_never_anonymous() -> None:
     assert isinstance(await joined(Api()).check(request("/metrics", user=BAD, token="good:alice")), UserInfo)
     access = joined(Api(), webhook=False, anonymous=True)
     assert await access.check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")

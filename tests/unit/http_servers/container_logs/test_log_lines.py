@@ -106,6 +106,6 @@ def test_both_kinds_of_since_are_refused():
 
 
 @pytest.mark.parametrize("text", ["--5", "-", "²", "1" * 30, "5-", " 5"])
-def test_a_number_that_is_none_is_refused_by_name(text):
+def test_an_invalid_number_is_refused_by_name(text):
     with pytest.raises(QueryError, match="tailLines: Invalid value"):
         parse_query({"tailLines": text}, 0.0)

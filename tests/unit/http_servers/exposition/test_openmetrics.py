@@ -107,5 +107,5 @@ def test_every_metric_of_the_catalogue_can_be_told():
         ("application/openmetrics-text;q=much", False),
     ],
 )
-def test_who_accepts_plain_text_too_gets_the_kubelets_format(accept, wanted):
+def test_a_client_that_accepts_plain_text_gets_the_kubelets_format(accept, wanted):
     assert is_wanted(accept) is wanted

@@ -48,7 +48,7 @@ CHANGES = st.lists(
 
 
 @given(CHANGES)
-def test_who_follows_the_events_has_the_same_pods(changes: list[tuple[str, str, int]]) -> None:
+def test_a_follower_of_the_events_has_the_same_pods(changes: list[tuple[str, str, int]]) -> None:
     pods, followed = PodsOfNode(), dict[str, bytes]()
     for kind, which, version in changes:
         if kind == "listed":

@@ -18,7 +18,7 @@ def test_a_terminal_has_one_output() -> None:
     assert streams({"output": ["1"], "error": ["1"], "tty": ["1"]}) == Streams(False, True, False, True)
 
 
-def test_whether_there_is_a_terminal_may_be_the_containers_to_say() -> None:
+def test_the_container_may_decide_whether_there_is_a_terminal() -> None:
     assert streams({"output": ["1"], "tty": ["1"]}, tty=False).tty is False
 
 

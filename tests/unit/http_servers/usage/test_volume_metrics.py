@@ -27,7 +27,7 @@ def test_a_claim_of_two_pods_is_one_series_and_a_volume_without_one_is_none():
     ]
 
 
-def test_nothing_is_said_while_the_disks_are_not_measured():
+def test_nothing_is_reported_while_the_disks_are_not_measured():
     assert list(samples(sample(pod("a")))) == []
 
 

@@ -86,7 +86,7 @@ def test_a_missing_object_or_key_has_the_kubelets_message(state, text):
     assert str(error.value) == text
 
 
-def test_a_missing_config_map_is_said_by_its_own_name():
+def test_a_missing_config_map_is_reported_by_its_own_name():
     with pytest.raises(ConfigError, match=r'^configmap "m" not found$'):
         made(absent("ConfigMap", "m"), envFrom=[{"configMapRef": {"name": "m"}}])
     with pytest.raises(ConfigError, match=r"^couldn't find key k in ConfigMap d/m$"):

@@ -278,19 +278,19 @@ def test_without_quotas_there_is_none():
         ({"hostname": "h", "hostnameOverride": "own.name", "subdomain": "s", "setHostnameAsFQDN": True}, "own.name"),
     ],
 )
-def test_the_kernel_is_told_the_whole_name_where_the_pod_wants_it(spec, name):
+def test_the_kernel_gets_the_full_hostname_where_the_pod_wants_it(spec, name):
     assert kernel_hostname(pod(**spec), "cluster.local") == name
     around = msgspec.structs.replace(AROUND, cluster_domain="cluster.local")
     assert sandbox_config(pod(**spec), 0, around).hostname == name
 
 
-def test_a_pod_with_a_subdomain_has_a_whole_name_also_where_the_cluster_has_no_domain():
+def test_a_pod_with_a_subdomain_has_a_full_hostname_also_without_a_cluster_domain():
     wanted = pod(hostname="h", subdomain="s", setHostnameAsFQDN=True)
     assert domain(wanted, "") == "s.default.svc."
     assert kernel_hostname(wanted, "") == "h.s.default.svc."
 
 
-def test_a_whole_name_that_no_kernel_takes_is_refused():
+def test_a_full_hostname_that_is_too_long_for_the_kernel_is_refused():
     wanted = pod(hostname="h" * 50, subdomain="s" * 10, setHostnameAsFQDN=True)
     with pytest.raises(ConfigError, match=r"is too long \(64 characters is the max, 87 characters requested\)"):
         kernel_hostname(wanted, "cluster.local")
@@ -312,7 +312,7 @@ def test_the_limit_0_of_a_container_leaves_it_to_the_limit_of_the_pod():
     assert (found.memory_bytes, found.cpu_quota) == (GIB, 200_000)
 
 
-def test_memory_that_only_the_pod_asks_for_is_shared_by_its_containers_in_the_order_of_the_oom_killer():
+def test_memory_requested_by_the_pod_alone_is_shared_by_its_containers_for_the_oom_score():
     containers = [sized(), container("b", resources={"requests": {"memory": "256Mi"}})]
     alone = pod(containers=containers)
     whole = pod(containers=containers, resources={"requests": {"memory": "768Mi"}})
@@ -329,7 +329,7 @@ def test_every_size_of_huge_pages_has_a_limit():
     assert [size_name(size) for size in (64, 2048, 1 << 20)] == ["64KB", "2MB", "1GB"]
 
 
-def test_overhead_is_told_apart_from_what_the_containers_want():
+def test_overhead_is_separate_from_the_resources_of_the_containers():
     wanted = pod(containers=[sized(requests={"cpu": "1"})], overhead={"cpu": "250m", "memory": "64Mi"})
     config = box(wanted)
     assert (config.linux.resources.cpu_shares, config.linux.overhead.cpu_shares) == (1024, 256)
@@ -337,7 +337,7 @@ def test_overhead_is_told_apart_from_what_the_containers_want():
     assert box(pod()).linux.overhead == cri.LinuxContainerResources()
 
 
-def test_a_sandbox_is_as_large_as_what_runs_in_it_at_the_same_time():
+def test_a_sandbox_is_as_large_as_its_concurrent_containers():
     side = container("s", restartPolicy="Always", resources={"limits": {"cpu": "1", "memory": "1Gi"}})
     first = container("i", resources={"limits": {"cpu": "4", "memory": "1Mi"}})
     wanted = pod(containers=[sized(limits={"cpu": "2", "memory": "2Gi"})], initContainers=[side, first])

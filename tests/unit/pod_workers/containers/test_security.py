@@ -63,12 +63,12 @@ def test_an_annotation_stands_in_for_the_profile_of_a_container(value, profile):
     assert second.profile_type == cri.SecurityProfile.RuntimeDefault, "the container's own field wins"
 
 
-def test_values_of_the_container_win_over_those_of_the_pod():
+def test_values_of_the_container_override_those_of_the_pod():
     made = context({"runAsUser": 5}, {"runAsUser": 6, "runAsGroup": 7, "fsGroup": 8, "supplementalGroups": [9]})
     assert (made.run_as_user.value, made.run_as_group.value, list(made.supplemental_groups)) == (5, 7, [8, 9])
 
 
-def test_the_user_of_the_image_is_used_when_nobody_says_otherwise():
+def test_the_user_of_the_image_is_the_default():
     assert context(user=(1000, "")).run_as_user.value == 1000
     assert context(user=(None, "app")).run_as_username == "app"
 
@@ -88,14 +88,14 @@ def test_run_as_non_root_refuses_what_is_or_may_be_root(own, user):
         context({**own, "runAsNonRoot": True}, user=user)
 
 
-def test_run_as_non_root_refuses_a_user_of_an_image_that_is_none():
+def test_run_as_non_root_refuses_an_invalid_user_of_an_image():
     with pytest.raises(
         ConfigError, match=r"image has an invalid user id \(2147483648\)\. \(Must be 1-\(2147483647\)\)"
     ):
         context({"runAsNonRoot": True}, user=(1 << 31, ""))
 
 
-def test_run_as_non_root_lets_a_number_pass():
+def test_run_as_non_root_accepts_a_numeric_user():
     assert context({"runAsNonRoot": True}, user=(1000, "")).run_as_user.value == 1000
 
 
@@ -113,7 +113,7 @@ def test_run_as_non_root_lets_a_number_pass():
         {"procMount": "Some"},
     ],
 )
-def test_a_profile_that_is_none_is_refused(own):
+def test_an_invalid_profile_is_refused(own):
     with pytest.raises(ConfigError):
         context(own)
 

@@ -51,7 +51,7 @@ def test_a_burstable_container_may_swap_in_the_proportion_of_its_request():
         ([HALF], {"priority": 2_000_001_000, "priorityClassName": "system-node-critical"}),
     ],
 )
-def test_who_may_not_swap(resources, spec):
+def test_containers_that_may_not_swap(resources, spec):
     assert allowed(*resources, **spec) == 0
 
 
@@ -63,11 +63,11 @@ def test_a_static_pod_is_critical_and_never_swapped():
 
 
 @pytest.mark.parametrize("behavior", ["", "NoSwap"])
-def test_nobody_may_swap_without_a_word(behavior):
+def test_without_limited_swap_no_container_may_swap(behavior):
     assert allowed(HALF, behavior=behavior) == 0
 
 
-def test_the_runtime_is_told_in_the_words_of_the_nodes_cgroups():
+def test_the_runtime_gets_the_swap_limit_for_the_nodes_cgroup_version():
     wanted = api_pod(HALF, {"requests": {"memory": "1Gi"}})
     first, second = wanted.spec.containers
     assert swap_fields(wanted, first, "LimitedSwap", V2) == SwapFields(unified={"memory.swap.max": str(GIB)})
@@ -110,7 +110,7 @@ def test_swap_and_its_controller_are_found_on_v1(tmp_path: Path):
     assert this_machine(str(tmp_path)) == ResourcesHost(memory=8192, accounts_swap=True)
 
 
-def test_whether_files_need_labels_is_seen_on_the_machine(tmp_path):
+def test_the_machine_says_whether_files_need_labels(tmp_path):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemTotal: 8 kB\n")
     assert not this_machine(str(tmp_path)).selinux

@@ -61,7 +61,7 @@ async def test_a_hook_that_opens_a_port_fails_as_the_api_says():
     assert text == "Cannot run handler: invalid handler: tcpSocket"
 
 
-async def test_why_a_request_failed_is_said_as_go_says_it():
+async def test_why_a_request_failed_is_reported_as_go_says_it():
     async with answering(b"") as port:
         handler = LifecycleHandler(httpGet=HTTPGetAction(path="/x", port=port))
         with pytest.raises(HookFailed) as failed:
@@ -139,7 +139,7 @@ async def test_a_server_that_speaks_http_for_https_gets_the_request_without_cred
 
 
 @pytest.mark.parametrize(("host", "port"), [("a..b", 80), ("x" * 300, 80), ("a\0b", 80), ("127.0.0.1", 70_000)])
-async def test_a_host_that_is_none_is_a_failed_hook(host, port):
+async def test_an_invalid_host_is_a_failed_hook(host, port):
     with pytest.raises(HookFailed):
         await hook(port, host)
 

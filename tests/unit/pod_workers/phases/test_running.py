@@ -140,7 +140,7 @@ def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
     assert effects(decide(rested(waits.state))) == ["Announce", "StopPod", "StartContainers"]
 
 
-def test_until_the_runtime_has_been_asked_a_sandbox_waits_and_nothing_is_said():
+def test_until_the_runtime_has_been_asked_a_sandbox_waits_and_nothing_is_reported():
     step = decide(running(pod(), boxes=()), network_ready=False)
     assert (effects(step), step.state.due, step.state.waiting) == ([], NOW + NETWORK_SECONDS, {})
 

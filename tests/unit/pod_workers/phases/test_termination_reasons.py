@@ -43,7 +43,7 @@ def test_a_static_pod_whose_manifest_is_older_than_its_deadline_runs():
     assert (step.state.phase, step.state.due) == (PodWorkerPhase.ADMITTING, NOW + 60)
 
 
-def test_a_new_sandbox_does_not_begin_the_deadline_anew():
+def test_a_new_sandbox_does_not_begin_the_deadline_again():
     both = (box(1, created=NOW - 1), box(created=NOW - 60))
     started = msgspec.structs.replace(pod(activeDeadlineSeconds=60), status=PodStatus(startTime="1970-01-12T13:45:00Z"))
     assert decide(running(started, ran(), boxes=both[:1]), now=NOW).state.phase is PodWorkerPhase.TERMINATING

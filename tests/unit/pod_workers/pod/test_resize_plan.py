@@ -25,7 +25,7 @@ def pod(resources: dict[str, Any]) -> Pod:
         ({"memory": "1Gi"}, {}, ("memory", "requests", "remove")),
     ],
 )
-def test_each_changed_amount_is_told(before: dict[str, str], after: dict[str, str], found: tuple[str, ...]) -> None:
+def test_each_changed_amount_is_reported(before: dict[str, str], after: dict[str, str], found: tuple[str, ...]) -> None:
     assert list(changes(pod({"requests": before}), pod({"requests": after}))) == [found]
     limits = [(resource, "limits", operation) for resource, _, operation in [found]]
     assert list(changes(pod({"limits": before}), pod({"limits": after}))) == limits

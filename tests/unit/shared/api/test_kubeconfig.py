@@ -132,7 +132,7 @@ def test_the_next_caller_removes_the_files_of_a_killed_one(tmp_path: Path, monke
         assert sorted(tmp_path.iterdir()) == sorted([fresh, Path(own)])
 
 
-def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disposable_loader, "_IN_MEMORY", ())
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "gone"))
     path = tmp_path / "kubeconfig"
@@ -203,13 +203,13 @@ def test_an_exec_plugin_with_everything(tmp_path: Path) -> None:
         ({"user": "me"}, ["users[0].user: must be a mapping, is text"]),
     ],
 )
-def test_each_problem_is_said_with_its_field(tmp_path: Path, parts: dict[str, Any], said: list[str]) -> None:
+def test_each_problem_is_reported_with_its_field(tmp_path: Path, parts: dict[str, Any], said: list[str]) -> None:
     found = "\n".join(problems(tmp_path, **parts))
     for text in said:
         assert text in found
 
 
-def test_all_problems_are_said_at_once_with_the_file(tmp_path: Path) -> None:
+def test_all_problems_are_reported_at_once_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError) as caught:
         read(tmp_path, cluster={"server": "", "proxy-url": "x"}, user={"auth-provider": {"name": "oidc"}})
     assert len(caught.value.problems) == 3
@@ -228,7 +228,7 @@ def test_all_problems_are_said_at_once_with_the_file(tmp_path: Path) -> None:
         ({"kind": "Pod"}, "kind: must be Config"),
     ],
 )
-def test_a_wrong_frame_is_said(change: dict[str, Any], said: str) -> None:
+def test_a_wrong_frame_is_reported(change: dict[str, Any], said: str) -> None:
     with pytest.raises(KubeconfigError) as caught:
         parse(json.dumps({**document(), **change}).encode(), "/k")
     assert any(said in problem for problem in caught.value.problems)

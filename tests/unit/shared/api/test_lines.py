@@ -74,7 +74,7 @@ def test_a_server_that_asks_for_years_of_silence_is_asked_again_in_a_minute(seco
     assert error.retry_after == (MOST_RETRY_AFTER if seconds > 0 else 0)
 
 
-def test_a_reason_without_a_message_of_its_own_is_said_once() -> None:
+def test_a_reason_without_a_message_of_its_own_is_reported_once() -> None:
     assert str(ApiError(401, "Unauthorized", "Unauthorized")) == "Unauthorized"
     assert str(ApiError(500, "InternalError", "")) == "InternalError"
     assert str(ApiError(0, "NoCredentials", "NoCredentials: no file")) == "NoCredentials: no file"

@@ -125,7 +125,7 @@ async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
-async def test_a_proxy_that_refuses_is_said(tmp_path: Path, kind: str) -> None:
+async def test_a_proxy_that_refuses_is_reported(tmp_path: Path, kind: str) -> None:
     async with ApiServer(tmp_path, ok) as server, proxy(kind, []) as place:
         access = ServerAccess(server=server.url, insecure=True, proxy=f"{kind}://user:wrong@{place}")
         client = ApiClient(access)

@@ -114,7 +114,7 @@ async def test_a_watch_goes_on_from_the_last_version_it_saw() -> None:
     assert told == [["a"], "+b"]
 
 
-async def test_a_version_that_is_gone_is_listed_anew() -> None:
+async def test_a_version_that_is_gone_is_listed_again() -> None:
     asked, told = await story(listing(5), [WatchEvent("DELETED", thing("a", 6)), GONE], listing(8, thing("c", 7)))
     assert asked == ["list", "watch 5", "list", "watch 8"]
     assert told == [[], "-a", ["c"]]
@@ -147,13 +147,13 @@ async def test_a_lost_connection_keeps_the_version() -> None:
     assert told == [[], "Unreachable", "Unreachable", "+a"]
 
 
-async def test_a_server_that_fails_the_watch_again_and_again_is_listed_anew() -> None:
+async def test_a_server_that_fails_the_watch_again_and_again_is_listed_again() -> None:
     """Its history may have been taken back by a restore: it waits for a version that will not come."""
     asked, _ = await story(listing(500), BROKEN, BROKEN, BROKEN, listing(3))
     assert asked == ["list", "watch 500", "watch 500", "watch 500", "list", "watch 3"]
 
 
-async def test_a_server_that_does_not_understand_the_version_is_listed_anew() -> None:
+async def test_a_server_that_does_not_understand_the_version_is_listed_again() -> None:
     events = [WatchEvent("BOOKMARK", json.dumps({"metadata": {"resourceVersion": "-7x"}}).encode())]
     refused = Invalid(400, "BadRequest", 'resourceVersion: Invalid value: "-7x"')
     asked, told = await story(listing(5), events, refused, listing(8, thing("c", 7)))
@@ -162,7 +162,7 @@ async def test_a_server_that_does_not_understand_the_version_is_listed_anew() ->
 
 
 @pytest.mark.parametrize("older", ["4", "9"])
-async def test_a_server_whose_versions_go_back_is_listed_anew(older: str) -> None:
+async def test_a_server_whose_versions_go_back_is_listed_again(older: str) -> None:
     mark = json.dumps({"metadata": {"resourceVersion": older}}).encode()
     events = [WatchEvent("MODIFIED", thing("a", 10)), WatchEvent("BOOKMARK", mark)]
     asked, told = await story(listing(9), events, listing(3, thing("c", 2)))
@@ -170,7 +170,7 @@ async def test_a_server_whose_versions_go_back_is_listed_anew(older: str) -> Non
     assert told == [[], "+a", ["c"]]
 
 
-def test_a_server_that_is_silent_for_as_long_as_bookmarks_never_are_is_listed_anew() -> None:
+def test_a_server_that_is_silent_for_as_long_as_bookmarks_never_are_is_listed_again() -> None:
     async def silent(loop: VirtualLoop) -> None:
         asked, told = await story(listing(9), QUIET_SECONDS, listing(3, thing("c", 2)), seconds=2 * QUIET_SECONDS)
         assert asked == ["list", "watch 9", "list", "watch 3"]
@@ -205,7 +205,7 @@ async def test_the_server_says_how_long_to_wait() -> None:
     assert asyncio.get_running_loop().time() - began >= 0.3
 
 
-async def test_who_waits_can_be_woken() -> None:
+async def test_a_waiting_task_can_be_woken() -> None:
     client, told = Script(LOST, listing(5)), RecordingConsumer()
     slow = BackoffPolicy(first=60.0, maximum=60.0, jitter=0.0, free=0)
     reflector = Reflector(client, "/x", {}, told, policy=slow)  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ def test_every_field_is_explained():
         assert (code, out.splitlines()[0].partition(":")[0], len(out.splitlines()) >= 2) == (0, entry.path, True)
 
 
-def test_a_rule_of_what_a_field_is_in_is_told_and_that_a_flag_is_deprecated():
+def test_a_rule_of_what_a_field_is_in_is_reported_and_that_a_flag_is_deprecated():
     out = do("explain", "logging.options.json.splitStream", "--maximum-dead-containers", "--node-ip")[1]
     assert "rule:    alpha options need the feature gate LoggingAlphaOptions" in out
     assert out.count("  deprecated\n") == 1
@@ -116,7 +116,7 @@ def test_flags_without_help_or_version_start_the_agent():
     assert early_text(["--max-pods=5", "--version=false"]) is None
 
 
-def test_bad_flags_ask_for_no_help_so_that_all_that_is_wrong_is_said_together():
+def test_bad_flags_ask_for_no_help_so_that_all_that_is_wrong_is_reported_together():
     assert early_text(["--help", "--nope"]) is None
 
 

@@ -202,7 +202,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-async def test_two_sandboxes_of_one_attempt_are_told_as_they_are() -> None:
+async def test_two_sandboxes_of_one_attempt_are_reported_as_they_are() -> None:
     fake = FakeRuntime()
     fake.faults.add("RunPodSandbox", Fault(duplicate=True, times=1))
     client = fake.client()

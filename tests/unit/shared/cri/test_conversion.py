@@ -29,7 +29,7 @@ LABELS = {
 }
 
 
-def test_a_container_status_is_told_in_full() -> None:
+def test_a_container_status_is_reported_in_full() -> None:
     status = cri.ContainerStatus(
         id="i",
         metadata=cri.ContainerMetadata(name="c", attempt=2),

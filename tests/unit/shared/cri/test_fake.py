@@ -118,7 +118,7 @@ def test_image_names_are_completed(name: str, full: str) -> None:
     assert normalised(name) == full
 
 
-def test_an_image_name_that_is_none_is_refused() -> None:
+def test_an_invalid_image_name_is_refused() -> None:
     with pytest.raises(RpcFailure, match="invalid reference format"):
         normalised("//x")
 

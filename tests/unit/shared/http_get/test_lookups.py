@@ -68,7 +68,7 @@ async def test_a_lookup_that_outlives_its_callers_is_shared_and_not_begun_again(
     assert resolver.calls == ["hangs", "hangs"]
 
 
-async def test_nothing_is_kept_of_who_has_no_lookup_under_way(resolver):
+async def test_an_owner_without_a_running_lookup_is_forgotten(resolver):
     own = Lookups()
     with pytest.raises(socket.gaierror):
         await own.addresses("a", "nobody")

@@ -51,7 +51,7 @@ def test_a_path_that_is_a_reference_is_asked_for_without_its_scheme_host_and_fra
         ("//x:port/z", "//x:port/z"),
     ],
 )
-def test_a_path_that_is_none_is_asked_for_as_it_stands(path, sent):
+def test_an_invalid_path_is_requested_as_it_is(path, sent):
     assert probe_url("HTTP", "10.1.0.2", 80, path).request_target == sent
 
 

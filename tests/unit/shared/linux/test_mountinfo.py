@@ -38,7 +38,7 @@ def test_an_empty_source_is_read():
 
 
 @pytest.mark.parametrize("line", [b"nonsense", b"1 2 0:1 / /x rw ext4 /dev/x rw", b"x 2 0:1 / /x rw - a b c"])
-def test_a_line_that_is_none_is_named_in_the_error(line):
+def test_an_invalid_line_is_named_in_the_error(line):
     with pytest.raises(MountInfoError, match="not a line of mountinfo"):
         parse(line)
 

@@ -163,7 +163,7 @@ def test_figures_that_the_runtime_has_not_renewed_are_no_rate_of_zero(
 
 
 @pytest.mark.parametrize("period", ["1m", "-1s"])
-def test_who_asks_for_the_disks_after_a_long_time_is_not_told_old_figures(
+def test_a_late_reader_of_the_disk_usage_gets_no_old_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str
 ) -> None:
     clock = Clock()
@@ -179,7 +179,9 @@ def test_who_asks_for_the_disks_after_a_long_time_is_not_told_old_figures(
     assert asyncio.run(used()) == [1, 2]
 
 
-def test_who_asks_for_the_disks_soon_again_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_early_second_reader_of_the_disk_usage_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     collector, _, disks = make(tmp_path, monkeypatch)
 
     async def looks() -> int:

@@ -192,7 +192,7 @@ def test_the_drivers_policy_says_whether_the_agent_gives_files_to_the_group(poli
         assert pod_info.fs_group_to_apply(able, DriverSpec(fsGroupPolicy=policy), step) is None
 
 
-def test_tokens_are_told_with_their_ends_by_audience():
+def test_tokens_are_reported_with_their_ends_by_audience():
     spec = DriverSpec(tokenRequests=(TokenRequest(audience="a", expirationSeconds=700), TokenRequest()))
     wanted = pod_info.token_requests(pod(), spec)
     assert wanted == [

@@ -133,7 +133,7 @@ async def test_without_a_version_that_is_spoken_here_nothing_is_registered() -> 
     )
 
 
-async def test_a_driver_that_counts_anew_is_listed_anew_and_one_that_does_not_is_not() -> None:
+async def test_a_driver_with_a_new_count_is_listed_again_and_one_without_is_not() -> None:
     around = Neighbours()
     drivers = around.drivers()
     await drivers.register(plugin("/one", "1.0.0"))

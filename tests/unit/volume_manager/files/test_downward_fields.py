@@ -73,7 +73,7 @@ def test_resources_of_a_container_rounded_up_with_the_node_in_place_of_a_missing
 
 
 @pytest.mark.parametrize(("container", "name"), [("none", "limits.cpu"), ("c", "cpu"), ("c", "usage.cpu")])
-def test_a_resource_that_is_none_is_an_error(container, name):
+def test_an_invalid_resource_is_an_error(container, name):
     with pytest.raises(DownwardError):
         resource(POD, ResourceFieldSelector(containerName=container, resource=name), NODE)
 

@@ -86,7 +86,7 @@ def test_items_choose_keys_paths_and_modes() -> None:
         ),
     ],
 )
-def test_a_key_that_is_not_there_is_said_unless_it_is_optional(volume: dict[str, Any], text: str) -> None:
+def test_a_key_that_is_not_there_is_reported_unless_it_is_optional(volume: dict[str, Any], text: str) -> None:
     with pytest.raises(ContentError, match=text):
         made(volume)
     (kind,) = volume
@@ -101,7 +101,7 @@ def test_a_key_that_is_not_there_is_said_unless_it_is_optional(volume: dict[str,
         ("Unreachable", True, 'secret "ns/s" cannot be read: Unreachable: no'),
     ],
 )
-def test_an_object_that_cannot_be_had_is_said(reason: str, optional: bool, text: str) -> None:
+def test_an_object_that_cannot_be_had_is_reported(reason: str, optional: bool, text: str) -> None:
     with pytest.raises(ContentError, match=text):
         made(
             {"secret": {"secretName": "s", "optional": optional}},

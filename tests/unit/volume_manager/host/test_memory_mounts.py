@@ -57,7 +57,7 @@ def test_memory_is_a_tmpfs_of_its_size_and_group_that_is_never_swapped(
     assert len(mounts.made) == 1
 
 
-def test_memory_may_be_swapped_where_the_kernel_lacks_noswap_and_that_is_told_each_time(
+def test_memory_may_be_swapped_where_the_kernel_lacks_noswap_and_that_is_reported_each_time(
     mounts: Mounts, tmp_path: Path
 ) -> None:
     mounts.old_kernel = True

@@ -116,7 +116,7 @@ def test_without_a_node_object_neither_labels_nor_taints_are_checked() -> None:
     ]
 
 
-def test_an_affinity_that_is_none_fits_nowhere() -> None:
+def test_an_invalid_affinity_fits_nowhere() -> None:
     assert refused(pod(affinity={"nodeAffinity": 5}), node()) == "NodeAffinity"
 
 

@@ -54,7 +54,7 @@ def test_the_files_of_a_directory_are_merged_in_their_order(tmp_path, bin_dir):
     assert [found.name for found in load(str(folder), bin_dir)] == ["other", "plug"]
 
 
-def test_everything_that_is_wrong_is_said_at_once(tmp_path, bin_dir):
+def test_everything_that_is_wrong_is_reported_at_once(tmp_path, bin_dir):
     bad = {"name": "a b", "matchImages": ["https://x"], "apiVersion": "v1", "oops": 1}
     token = {
         "serviceAccountTokenAudience": "",
@@ -90,7 +90,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, bin_dir, content, rule):
         load(str(tmp_path / "c"), bin_dir)
 
 
-def test_a_program_that_is_not_there_and_a_file_that_is_not_there_are_said(tmp_path, bin_dir):
+def test_a_program_that_is_not_there_and_a_file_that_is_not_there_are_reported(tmp_path, bin_dir):
     assert "there is no program" in str(check(written(tmp_path / "c", {**GOOD, "name": "gone"}), bin_dir)[0])
     assert "cannot be read" in str(check(str(tmp_path / "nothing"), bin_dir)[0])
 

@@ -192,5 +192,5 @@ def test_the_first_log_lines_show_version_flags_and_configuration_without_secret
     assert not [line for _, line in lines if "one" in line.split() or "two" in line or "Bearer" in line]
 
 
-def test_the_release_that_is_said_is_the_one_that_is_installed() -> None:
+def test_the_release_that_is_reported_is_the_one_that_is_installed() -> None:
     assert metadata.version("troupelet") == OWN_VERSION

@@ -21,7 +21,7 @@ SECURE, INSECURE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_12
         ({"tlsMinVersion": "VersionTLS11"}, "tlsMinVersion: VersionTLS11 is insecure"),
     ],
 )
-def test_insecure_choices_and_those_without_effect_are_said(fields, said):
+def test_insecure_choices_and_those_without_effect_are_reported(fields, said):
     found = [line for line in warnings(KubeletConfiguration(**fields)) if line.startswith("tls")]
     assert len(found) == bool(said)
     assert all(line.startswith(said) for line in found)
