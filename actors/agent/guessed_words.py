@@ -21,6 +21,9 @@ _EXPLAIN: Final = ("config", "explain")
 _WELL: Final = "`supervise status`, `supervise doctor`"
 _JUDGE: Final = "`supervise config check`, `supervise manifest check FILE`, `supervise policy check`"
 _RUNS: Final = "`supervise pods`, `supervise tree`"
+_RESTART: Final = (
+    "of the agent, `supervise stop` and `supervise start`, or systemctl; of an actor, `supervise inject ACTOR crash`"
+)
 _SHELL: Final = "`kubectl {0}`, or on this node `crictl {0}`"
 _OF_PODS: Final = (
     "a static pod is a file below staticPodPath (`supervise config show`): write or remove that; any other pod is the "
@@ -31,8 +34,9 @@ _MEANT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("cp", "debug", "cordon", "uncordon", "drain", "taint", "label", "annotate"), "`kubectl {0}`"),
     **dict.fromkeys(("images", "containers", "inspect", "pull", "rmi"), "`crictl`"),
     **dict.fromkeys(("apply", "create", "delete", "edit", "replace", "scale"), _OF_PODS),
-    **dict.fromkeys(("restart", "kill"), "`supervise inject ACTOR crash` has an actor replaced"),
-    **dict.fromkeys(("health", "healthz", "info", "node", "nodes", "no", "ready", "show"), _WELL),
+    "kill": "`supervise inject ACTOR crash` has an actor replaced",
+    "restart": _RESTART,
+    **dict.fromkeys(("health", "healthz", "info", "node", "nodes", "no", "ready", "show", "stats"), _WELL),
     **dict.fromkeys(
         ("run", "up", "serve"), "`supervise start`, or with a runtime and a pod of its own `supervise demo`"
     ),

@@ -65,6 +65,7 @@ def test_guessed_words_of_reading_commands_are_run(typed: str, is_meant: str) ->
         ("apply -f web.yaml", "staticPodPath"),
         ("restart pleg", "`supervise inject ACTOR crash`"),
         ("get nodes", "`supervise status`"),
+        ("stats", "`supervise status`"),
         ("node", "`supervise status`"),
         ("health", "`supervise doctor`"),
         ("get", "`supervise pods`"),
@@ -121,7 +122,13 @@ def test_describe_says_of_what_it_knows_nothing(typed: str, said: str) -> None:
         ("explain maxPods", 0, "maxPods", ""),
         ("config view", 2, "", "there is no command view, did you mean show?"),
         ("describe node", 2, "", "supervise: describe is of pods; of the node: `supervise status`"),
-        ("restart", 2, "", "supervise: there is no command restart: `supervise inject"),
+        (
+            "restart",
+            2,
+            "",
+            "supervise: there is no command restart: of the agent, `supervise stop` and `supervise start`",
+        ),
+        ("kill pleg", 2, "", "supervise: there is no command kill: `supervise inject"),
     ],
 )
 def test_as_typed(typed: str, code: int, out: str, err: str) -> None:
