@@ -8,5 +8,6 @@ disk, ports, DNS; `runtime_checks` the container runtime and its network; `certi
 `cluster_checks` the API server, by the typed client of the `kubernetes` package.
 
 arguments.py   the arguments of `doctor`
+permissions.py the permissions that the node needs at the API server
 pod_causes.py  why a pod does not run, from its status and its events, and what mends it
 """

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from actors.shared.admission.request import Demand
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
-from actors.shared.linux.cgroup_tree import CgroupError
 from actors.shared.pod_inventory import PodInventory
 from supervision.errors import error_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.shared.linux.cgroup_tree import CgroupError
+from actors.shared.linux.cgroup_files import CgroupError
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 

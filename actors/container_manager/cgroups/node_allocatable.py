@@ -7,8 +7,9 @@ from typing import Final, Literal
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.config.agent import Agent
 from actors.shared.kube.go_text import quoted
+from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
-from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
+from actors.shared.linux.cgroup_tree import CgroupTree
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 

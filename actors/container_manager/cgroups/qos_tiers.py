@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import CgroupLimits
-from actors.shared.linux.cgroup_tree import CgroupError
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 

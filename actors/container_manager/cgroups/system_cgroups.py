@@ -10,7 +10,8 @@ import errno
 import os
 from typing import Final
 
-from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree, find
+from actors.shared.linux.cgroup_files import CgroupError
+from actors.shared.linux.cgroup_tree import CgroupTree, find
 
 PASSES: Final = 10
 """How often the processes that are left are listed again, because processes fork while they are moved."""

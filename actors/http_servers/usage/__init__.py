@@ -6,6 +6,7 @@ disk_metrics.py      the container_fs_* and container_blkio_* series of /metrics
 log_metrics.py       the series of container logs in /metrics
 resource_metrics.py  /metrics/resource, for metrics-server and autoscalers (KEP-727)
 sample.py            the usage figures of the pages
+stats_fields.py      the groups of fields that nodes, pods and containers share in the Summary
 summary.py           /stats/summary: the Summary of stats/v1alpha1
 volume_metrics.py    the series of claims in /metrics (kubelet_volume_stats_*), for alerts on full disks
 """

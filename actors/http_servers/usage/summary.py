@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from actors.shared.kube.times import rfc3339
-from actors.shared.linux.psi import Psi
-from actors.shared.stats.cgroup_usage import CgroupUsage
-from actors.shared.stats.host import HostStats, Interface
-from actors.shared.stats.sample import CgroupSample, ContainerSample, Disk, Network, PodSample, UsageSample
+from actors.shared.stats.host import HostStats
+from actors.shared.stats.sample import ContainerSample, Disk, Network, PodSample, UsageSample
 
-Json = dict[str, Any]
+from .stats_fields import (
+    Json,
+    cpu_stats,
+    file_system,
+    fs_stats,
+    io_stats,
+    memory_stats,
+    network_stats,
+    psi_stats,
+    swap_stats,
+    without_nulls,
+)
+
 NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
@@ -41,25 +51,25 @@ def _node(sample: UsageSample, node_name: str, agent_started: float, small: bool
         "nodeName": node_name,
         "systemContainers": _system(sample, agent_started, small),
         "startTime": rfc3339(host.boot),
-        "cpu": _cpu(sample.root, host.psi),
+        "cpu": cpu_stats(sample.root, host.psi),
         "memory": _node_memory(sample),
         "swap": _node_swap(host, sample.at),
     }
     if small:
-        return _without_nulls(found)
-    return _without_nulls(
+        return without_nulls(found)
+    return without_nulls(
         found
         | {
-            "io": _io(sample.at, host.psi),
-            "network": _network(sample.at, Network(host.interfaces, host.default_interface)),
-            "fs": _fs(sample.disks_at, sample.node_fs),
-            "runtime": _without_nulls(
+            "io": io_stats(sample.at, host.psi),
+            "network": network_stats(sample.at, Network(host.interfaces, host.default_interface)),
+            "fs": fs_stats(sample.disks_at, sample.node_fs),
+            "runtime": without_nulls(
                 {
-                    "imageFs": _fs(sample.disks_at, sample.image_fs),
-                    "containerFs": _fs(sample.disks_at, sample.container_fs),
+                    "imageFs": fs_stats(sample.disks_at, sample.image_fs),
+                    "containerFs": fs_stats(sample.disks_at, sample.container_fs),
                 }
             ),
-            "rlimit": _without_nulls({"time": rfc3339(sample.at), "maxpid": host.max_pid, "curproc": host.processes}),
+            "rlimit": without_nulls({"time": rfc3339(sample.at), "maxpid": host.max_pid, "curproc": host.processes}),
         }
     )
 
@@ -70,14 +80,14 @@ def _system(sample: UsageSample, agent_started: float, small: bool) -> list[Json
     if sample.tiers:
         measured["pods"] = sample.tiers[0]
     return [
-        _without_nulls(
+        without_nulls(
             {
                 "name": name,
                 "startTime": rfc3339(started.get(name) or one.created or sample.host.boot),
-                "cpu": _cpu(one),
-                "memory": _memory(one.usage),
-                "io": None if small else _io(one.usage.at, one.usage.psi),
-                "swap": _swap(one.usage),
+                "cpu": cpu_stats(one),
+                "memory": memory_stats(one.usage),
+                "io": None if small else io_stats(one.usage.at, one.usage.psi),
+                "swap": swap_stats(one.usage),
             }
         )
         for name, one in measured.items()
@@ -89,12 +99,12 @@ def _node_memory(sample: UsageSample) -> Json | None:
     usage, memory = sample.root.usage, sample.host.memory
     total = memory.get("MemTotal")
     if total is None:
-        return _memory(usage)
+        return memory_stats(usage)
     used, working = usage.memory_bytes, usage.working_set_bytes
     if used is None:
         used = max(0, total - memory.get("MemFree", 0))
         working = max(0, used - memory.get("Inactive(file)", 0))
-    return _without_nulls(
+    return without_nulls(
         {
             "time": rfc3339(usage.at),
             "availableBytes": max(0, total - (working or 0)),
@@ -103,7 +113,7 @@ def _node_memory(sample: UsageSample) -> Json | None:
             "rssBytes": usage.rss_bytes if usage.rss_bytes is not None else memory.get("AnonPages"),
             "pageFaults": usage.page_faults,
             "majorPageFaults": usage.major_page_faults,
-            "psi": _psi(sample.host.psi.get("memory")),
+            "psi": psi_stats(sample.host.psi.get("memory")),
         }
     )
 
@@ -120,7 +130,7 @@ def node_swap_used(host: HostStats) -> int | None:
 
 
 def _node_swap(host: HostStats, at: float) -> Json:
-    return _without_nulls(
+    return without_nulls(
         {
             "time": rfc3339(at),
             "swapAvailableBytes": host.memory.get("SwapFree"),
@@ -136,22 +146,22 @@ def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], smal
         "podRef": {"name": box.pod_name, "namespace": box.pod_namespace, "uid": box.pod_uid},
         "startTime": rfc3339(box.created_ns / 1e9),
         "containers": [_container(sample, pod, one, small) for one in pod.containers],
-        "cpu": _cpu(pod.measured) if pod.measured else None,
-        "memory": _memory(pod.measured.usage) if pod.measured else None,
-        "swap": _swap(pod.measured.usage) if pod.measured else None,
+        "cpu": cpu_stats(pod.measured) if pod.measured else None,
+        "memory": memory_stats(pod.measured.usage) if pod.measured else None,
+        "swap": swap_stats(pod.measured.usage) if pod.measured else None,
     }
     if small:
-        return _without_nulls(found)
+        return without_nulls(found)
     disk = sample.disks.get(box.pod_uid, {})
     usage = pod.measured.usage if pod.measured else None
-    return _without_nulls(
+    return without_nulls(
         found
         | {
-            "io": _io(usage.at, usage.psi) if usage else None,
-            "network": _network(sample.at, pod.network) if pod.network else None,
+            "io": io_stats(usage.at, usage.psi) if usage else None,
+            "network": network_stats(sample.at, pod.network) if pod.network else None,
             "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()],
             "ephemeral-storage": _ephemeral(sample, pod, disk),
-            "process_stats": _without_nulls({"process_count": processes.get(box.pod_uid)}),
+            "process_stats": without_nulls({"process_count": processes.get(box.pod_uid)}),
         }
     )
 
@@ -161,19 +171,19 @@ def _container(sample: UsageSample, pod: PodSample, one: ContainerSample, small:
     found = {
         "name": one.container.name,
         "startTime": rfc3339((one.container.started_ns or one.container.created_ns) / 1e9),
-        "cpu": _cpu(one.measured),
-        "memory": _memory(usage),
-        "swap": _swap(usage),
+        "cpu": cpu_stats(one.measured),
+        "memory": memory_stats(usage),
+        "swap": swap_stats(usage),
     }
     if small:
-        return _without_nulls(found)
+        return without_nulls(found)
     logs = sample.disks.get(pod.sandbox.pod_uid, {}).get("logs", {}).get(one.container.name)
-    return _without_nulls(
+    return without_nulls(
         found
         | {
-            "io": _io(usage.at, usage.psi),
+            "io": io_stats(usage.at, usage.psi),
             "rootfs": _rootfs(sample, one),
-            "logs": _fs(sample.disks_at, {**_file_system(sample.node_fs), **logs}) if logs else None,
+            "logs": fs_stats(sample.disks_at, {**file_system(sample.node_fs), **logs}) if logs else None,
         }
     )
 
@@ -182,12 +192,12 @@ def _rootfs(sample: UsageSample, one: ContainerSample) -> Json | None:
     if one.layer is None:
         return None
     used: Disk = {"used_bytes": one.layer.used_bytes, "inodes_used": one.layer.inodes_used}
-    return _fs(one.layer.at_ns / 1e9, {**_file_system(sample.container_fs), **used})
+    return fs_stats(one.layer.at_ns / 1e9, {**file_system(sample.container_fs), **used})
 
 
 def _volume(sample: UsageSample, namespace: str, name: str, volume: Disk) -> Json:
     claim = volume.get("claim")
-    found: Json = {"name": name, **(_fs(sample.disks_at, volume) or {})}
+    found: Json = {"name": name, **(fs_stats(sample.disks_at, volume) or {})}
     if claim:
         found["pvcRef"] = {"name": claim, "namespace": namespace}
     if "abnormal" in volume:
@@ -207,104 +217,4 @@ def _ephemeral(sample: UsageSample, pod: PodSample, disk: Disk) -> Json | None:
     ]
     parts: list[Disk] = [*local, *layers, *disk["logs"].values(), disk["own"]]
     used = {key: sum(part[key] for part in parts) for key in ("used_bytes", "inodes_used")}
-    return _fs(sample.disks_at, {**_file_system(sample.node_fs), **used})
-
-
-# -- groups of fields ---------------------------------------------------------------------------------------------
-def _cpu(measured: CgroupSample, psi: dict[str, Psi] | None = None) -> Json | None:
-    usage = measured.usage
-    if usage.cpu_ns is None:
-        return None
-    return _without_nulls(
-        {
-            "time": rfc3339(usage.at),
-            "usageNanoCores": measured.nano_cores,
-            "usageCoreNanoSeconds": usage.cpu_ns,
-            "psi": _psi((psi or usage.psi).get("cpu")),
-        }
-    )
-
-
-def _memory(usage: CgroupUsage) -> Json | None:
-    if usage.memory_bytes is None and usage.working_set_bytes is None:
-        return None
-    limit = usage.memory_limit_bytes
-    return _without_nulls(
-        {
-            "time": rfc3339(usage.at),
-            "availableBytes": None if limit is None else max(0, limit - (usage.working_set_bytes or 0)),
-            "usageBytes": usage.memory_bytes,
-            "workingSetBytes": usage.working_set_bytes,
-            "rssBytes": usage.rss_bytes,
-            "pageFaults": usage.page_faults,
-            "majorPageFaults": usage.major_page_faults,
-            "psi": _psi(usage.psi.get("memory")),
-        }
-    )
-
-
-def _swap(usage: CgroupUsage) -> Json | None:
-    if usage.swap_bytes is None:
-        return None
-    limit = usage.swap_limit_bytes
-    available = None if limit is None else max(0, limit - usage.swap_bytes)
-    return _without_nulls(
-        {"time": rfc3339(usage.at), "swapAvailableBytes": available, "swapUsageBytes": usage.swap_bytes}
-    )
-
-
-def _io(at: float, psi: dict[str, Psi]) -> Json | None:
-    found = _psi(psi.get("io"))
-    return None if found is None else {"time": rfc3339(at), "psi": found}
-
-
-def _psi(psi: Psi | None) -> Json | None:
-    if psi is None:
-        return None
-    return {
-        kind: {"total": line.total_us, "avg10": line.avg10, "avg60": line.avg60, "avg300": line.avg300}
-        for kind, line in (("full", psi.full), ("some", psi.some))
-    }
-
-
-def _fs(at: float, disk: Disk) -> Json | None:
-    if not disk:
-        return None
-    return _without_nulls(
-        {
-            "time": rfc3339(at),
-            "availableBytes": disk.get("available_bytes"),
-            "capacityBytes": disk.get("capacity_bytes"),
-            "usedBytes": disk.get("used_bytes"),
-            "inodesFree": disk.get("inodes_free"),
-            "inodes": disk.get("inodes"),
-            "inodesUsed": disk.get("inodes_used"),
-        }
-    )
-
-
-def _file_system(disk: Disk) -> Disk:
-    """The file system without its usage, which differs for each consumer."""
-    return {key: value for key, value in disk.items() if key not in {"used_bytes", "inodes_used"}}
-
-
-def _network(at: float, network: Network) -> Json:
-    found: Json = {"time": rfc3339(at)}
-    for one in network.interfaces:
-        if one.name == network.default:
-            found |= _interface(one)
-    return found | {"interfaces": [_interface(one) for one in network.interfaces]}
-
-
-def _interface(one: Interface) -> Json:
-    return {
-        "name": one.name,
-        "rxBytes": one.rx_bytes,
-        "rxErrors": one.rx_errors,
-        "txBytes": one.tx_bytes,
-        "txErrors": one.tx_errors,
-    }
-
-
-def _without_nulls(found: Json) -> Json:
-    return {key: value for key, value in found.items() if value is not None}
+    return fs_stats(sample.disks_at, {**file_system(sample.node_fs), **used})

@@ -1,6 +1,7 @@
 """Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them.
 
 beneath.py          opens and creates user-supplied paths without leaving their directory
+cgroup_files.py     the files and directories of one cgroup
 cgroup_limits.py    the limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2
 cgroup_names.py     names of cgroups: a path of plain parts, and its form in each driver
 cgroup_tree.py      the cgroup file systems of a host: v1, v2 or hybrid

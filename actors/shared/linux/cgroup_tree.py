@@ -8,31 +8,24 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from supervision.errors import error_reason
-
-from . import mountinfo
+from . import cgroup_files, mountinfo
+from .cgroup_files import CgroupError
 from .cgroup_limits import CgroupLimits, writes_v1, writes_v2
 
 CONTROLLERS: Final = frozenset(
     {"blkio", "cpu", "cpuacct", "cpuset", "devices", "dmem", "freezer", "hugetlb", "io", "memory", "misc"}
     | {"net_cls", "net_prio", "perf_event", "pids", "rdma"}
 )
-_BUSY: Final = {errno.EBUSY, errno.ENOTEMPTY}
 _WITHHELD: Final = {errno.EBUSY, errno.EINVAL, errno.ENOENT, errno.EOPNOTSUPP}
 """The errors of an unavailable controller: processes in the cgroup, cpu with real-time processes, removed, a threaded
 cgroup."""
 _INHERITED: Final = ("cpuset.cpus", "cpuset.mems")
-
-
-class CgroupError(OSError):
-    """A cgroup could not be created or changed; `filename` is the file."""
 
 
 class Hierarchy(msgspec.Struct, frozen=True):
@@ -78,7 +71,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
             for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
                 if controller in hierarchy.controllers:
                     try:
-                        _write(f"{hierarchy.path}{cgroup}/{name}", text)
+                        cgroup_files.write(f"{hierarchy.path}{cgroup}/{name}", text)
                     except CgroupError as error:
                         if controller != "hugetlb" or error.errno != errno.EBUSY:
                             raise
@@ -86,13 +79,13 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def enter(self, cgroup: str, pid: int) -> None:
         """Move a process, and with it its future children, into the cgroup of `create`. Raises CgroupError."""
         for hierarchy in self._limiting_hierarchies():
-            _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
+            cgroup_files.write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def enter_from_root(self, cgroup: str, pid: int) -> None:
         """Like `enter`, but only in hierarchies where the process is in the root cgroup. Raises CgroupError."""
         for hierarchy in self._limiting_hierarchies():
-            if pid in _pids(f"{hierarchy.path}/cgroup.procs"):
-                _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
+            if pid in cgroup_files.pids(f"{hierarchy.path}/cgroup.procs"):
+                cgroup_files.write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def exists(self, cgroup: str) -> bool:
         """Whether it exists in every hierarchy of `create`."""
@@ -107,7 +100,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
         changes the directory's time."""
         directories = [hierarchy.path + cgroup for hierarchy in self.hierarchies]
         files = [f"{path}/{name}" for path in directories for name in ("cgroup.clone_children", "cgroup.events")]
-        return min(filter(None, map(_modified, (*directories, *files))), default=0.0)
+        return min(filter(None, map(cgroup_files.modified, (*directories, *files))), default=0.0)
 
     def read(self, cgroup: str, controller: str, name: str) -> str:
         """The text of one file. Raises OSError; FileNotFoundError also if no hierarchy has the controller."""
@@ -129,19 +122,19 @@ class CgroupTree(msgspec.Struct, frozen=True):
         """Names of the direct child cgroups, in any hierarchy."""
         found = set[str]()
         for hierarchy in self.hierarchies:
-            found.update(_subdirectories(hierarchy.path + cgroup))
+            found.update(cgroup_files.subdirectories(hierarchy.path + cgroup))
         return sorted(found)
 
     def processes(self, cgroup: str) -> set[int]:
         """Process ids in the cgroup and below it, in any hierarchy."""
-        return {pid for file in self._process_files(cgroup) for pid in _pids(file)}
+        return {pid for file in self._process_files(cgroup) for pid in cgroup_files.pids(file)}
 
     def in_root(self) -> set[int]:
         """Process ids in the root cgroup itself, including kernel threads; on v1 of the devices hierarchy, in which all
         processes are placed."""
         limiting = list(self._limiting_hierarchies())
         by_devices = [hierarchy for hierarchy in limiting if "devices" in hierarchy.controllers] or limiting[:1]
-        return {pid for hierarchy in by_devices for pid in _pids(f"{hierarchy.path}/cgroup.procs")}
+        return {pid for hierarchy in by_devices for pid in cgroup_files.pids(f"{hierarchy.path}/cgroup.procs")}
 
     def occupied(self, cgroup: str) -> str:
         """On v2, the cgroup or its nearest ancestor below the root that has processes of its own; '' for none.
@@ -152,13 +145,16 @@ class CgroupTree(msgspec.Struct, frozen=True):
             parts = [part for part in cgroup.split("/") if part]
             for end in range(1, len(parts) + 1):
                 path = "/" + "/".join(parts[:end])
-                if any(_pids(f"{hierarchy.path}{path}/cgroup.procs") for hierarchy in self._limiting_hierarchies()):
+                if any(
+                    cgroup_files.pids(f"{hierarchy.path}{path}/cgroup.procs")
+                    for hierarchy in self._limiting_hierarchies()
+                ):
                     return path
         return ""
 
     def _process_files(self, cgroup: str) -> Iterator[str]:
         for hierarchy in self.hierarchies:
-            for directory in _depth_first(hierarchy.path + cgroup):
+            for directory in cgroup_files.depth_first(hierarchy.path + cgroup):
                 yield f"{directory}/cgroup.procs"
 
     # -- removal ---------------------------------------------------------------------------------------------------
@@ -166,27 +162,21 @@ class CgroupTree(msgspec.Struct, frozen=True):
         """Send SIGKILL to every process in the cgroup and below; return their number."""
         killed = set[int]()
         for file in self._process_files(cgroup):
-            there = [pid for pid in _pids(file) if pid > 0]
-            if _kill_at_once(os.path.dirname(file)):
+            there = [pid for pid in cgroup_files.pids(file) if pid > 0]
+            if cgroup_files.kill_at_once(os.path.dirname(file)):
                 killed.update(there)
             else:
-                killed.update(pid for pid in there if _kill_member(pid, file))
+                killed.update(pid for pid in there if cgroup_files.kill_member(pid, file))
         return len(killed)
 
     def remove(self, cgroup: str) -> list[str]:
         """Remove the cgroup and those below it in every hierarchy; return the directories that are still in use."""
         left: list[str] = []
         for hierarchy in self.hierarchies:
-            left += [path for path in _depth_first(hierarchy.path + cgroup) if not _remove(path)]
+            left += [
+                path for path in cgroup_files.depth_first(hierarchy.path + cgroup) if not cgroup_files.remove(path)
+            ]
         return left
-
-
-def _modified(path: str) -> float:
-    """Seconds since 1970; 0: it does not exist."""
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def find(root: str = "") -> CgroupTree:
@@ -223,10 +213,10 @@ def _enable(path: str, controllers: frozenset[str]) -> None:
     try:
         missing = _available(path) & controllers - set(Path(file).read_text("ascii").split())
     except OSError as error:
-        raise _cgroup_error(error, file) from None
+        raise cgroup_files.cgroup_error(error, file) from None
     for controller in sorted(missing):
         try:
-            _write(file, f"+{controller}")
+            cgroup_files.write(file, f"+{controller}")
         except CgroupError as error:
             if error.errno not in _WITHHELD:
                 raise
@@ -248,101 +238,11 @@ def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise _cgroup_error(error, path) from None
+        raise cgroup_files.cgroup_error(error, path) from None
     for file in _INHERITED if "cpuset" in hierarchy.controllers and not hierarchy.unified else ():
         # a new v1 cpuset is empty, and no process can enter it before both files are set
         try:
             if not Path(path, file).read_text("ascii").strip():
-                _write(f"{path}/{file}", Path(parent, file).read_text("ascii").strip())
+                cgroup_files.write(f"{path}/{file}", Path(parent, file).read_text("ascii").strip())
         except FileNotFoundError:
             pass
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_TRUNC)
-    except FileNotFoundError:
-        if os.path.isdir(os.path.dirname(path)):
-            return  # this kernel lacks the file
-        raise CgroupError(errno.ENOENT, "the cgroup is gone", path) from None
-    except OSError as error:
-        raise _cgroup_error(error, path) from None
-    try:
-        os.write(fd, text.encode("ascii"))
-    except OSError as error:
-        raise CgroupError(error.errno or errno.EIO, f"{error.strerror} writing {text!r}", path) from None
-    finally:
-        os.close(fd)
-
-
-def _subdirectories(path: str) -> list[str]:
-    try:
-        with os.scandir(path) as entries:
-            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _depth_first(path: str) -> Iterator[str]:
-    """The directories below, then the directory itself; nothing if it does not exist."""
-    if not os.path.isdir(path):
-        return
-    for name in _subdirectories(path):
-        yield from _depth_first(f"{path}/{name}")
-    yield path
-
-
-def _pids(file: str) -> list[int]:
-    try:
-        with open(file, "rb", buffering=0) as stream:
-            return [int(line) for line in stream.readall().split()]
-    except OSError:
-        return []  # the cgroup was just removed, or is threaded
-
-
-def _kill_at_once(path: str) -> bool:
-    """Use cgroup.kill, which also covers concurrent forks (v2, Linux 5.14)."""
-    try:
-        fd = os.open(f"{path}/cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        os.write(fd, b"1")
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-    return True
-
-
-def _kill_member(pid: int, file: str) -> bool:
-    """Kill by pidfd, and only if the process is still in the cgroup, because ids are reused."""
-    try:
-        pidfd = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        if pid not in _pids(file):
-            return False
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    except OSError:
-        return False
-    finally:
-        os.close(pidfd)
-    return True
-
-
-def _remove(path: str) -> bool:
-    try:
-        os.rmdir(path)
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        if error.errno in _BUSY:
-            return False
-        raise _cgroup_error(error, path) from None
-    return True
-
-
-def _cgroup_error(error: OSError, path: str) -> CgroupError:
-    return CgroupError(error.errno or errno.EIO, error_reason(error), path)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import CgroupLimits, shares_to_weight
-from actors.shared.linux.cgroup_tree import CgroupError, find
+from actors.shared.linux.cgroup_tree import find
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cgroups need root")]
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.linux import cgroup_tree
+from actors.shared.linux import cgroup_files
+from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import CgroupLimits
-from actors.shared.linux.cgroup_tree import CgroupError, find
+from actors.shared.linux.cgroup_tree import find
 
 LIMITS = CgroupLimits(cpu_shares=1024, cpu_quota_us=20000, memory_bytes=4096, pids=7)
 
@@ -114,7 +115,7 @@ def test_a_v2_controller_that_cannot_be_had_is_done_without(tmp_path, monkeypatc
         if text == "+io":
             raise CgroupError(number, "no", path)
 
-    monkeypatch.setattr(cgroup_tree, "_write", write)
+    monkeypatch.setattr(cgroup_files, "write", write)
     tree.create("/pod1")
 
     assert written == ["+io", "+memory", "+pids"]
@@ -126,7 +127,7 @@ def test_a_v2_tree_that_cannot_be_changed_is_an_error(tmp_path, monkeypatch):
         raise CgroupError(errno.EROFS, "read-only", path)
 
     tree = v2(tmp_path).tree()
-    monkeypatch.setattr(cgroup_tree, "_write", write)
+    monkeypatch.setattr(cgroup_files, "write", write)
 
     with pytest.raises(CgroupError, match="read-only"):
         tree.create("/pod1")
@@ -325,7 +326,7 @@ def test_huge_pages_that_are_in_use_stay_with_a_cgroup_that_had_no_limit(tmp_pat
             raise CgroupError(number, "refused", path)
         written.append(path.rpartition("/")[2])
 
-    monkeypatch.setattr(cgroup_tree, "_write", write)
+    monkeypatch.setattr(cgroup_files, "write", write)
     if number == errno.EBUSY:
         tree.apply("/pod1", CgroupLimits(pids=7, hugetlb={"2MB": 0, "1GB": 0}))
         assert sorted(written) == ["hugetlb.1GB.limit_in_bytes", "pids.max"]

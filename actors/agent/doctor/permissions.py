@@ -1,0 +1,101 @@
+"""The permissions that the node needs at the API server, asked of the server itself (SelfSubjectAccessReview)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from supervision.time_scale import scaled
+
+from .finding import Finding, failure, ok
+
+REVIEW_SECONDS: Final = 5.0
+
+
+class Permission(msgspec.Struct, frozen=True):
+    """A permission that the node needs at the API server."""
+
+    verb: str
+    resource: str
+    subresource: str = ""
+    group: str = ""
+    namespace: str = ""
+    own_name: bool = False
+    """On the object that has the node's name."""
+    own_pods: bool = False
+    """On the pods of this node."""
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}{f'/{self.subresource}' if self.subresource else ''}"
+
+
+PERMISSIONS: Final = (
+    Permission("get", "nodes", own_name=True),
+    Permission("create", "nodes"),
+    Permission("patch", "nodes", "status", own_name=True),
+    Permission("update", "leases", group="coordination.k8s.io", namespace="kube-node-lease", own_name=True),
+    Permission("list", "pods", own_pods=True),
+    Permission("patch", "pods", "status"),
+    Permission("delete", "pods"),
+    Permission("create", "events"),
+    Permission("create", "certificatesigningrequests", group="certificates.k8s.io"),
+    Permission("list", "services"),
+)
+REQUESTING: Final = tuple(
+    Permission(verb, "certificatesigningrequests", group="certificates.k8s.io") for verb in ("create", "get", "watch")
+)
+"""What a node needs to obtain its first certificate."""
+_BOOTSTRAPPERS: Final = (
+    "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
+    "--group=system:bootstrappers"
+)
+
+
+def requesting(api: Any, node: str) -> Iterator[Finding]:
+    """Whether the credentials of the bootstrap kubeconfig may ask for a certificate."""
+    missing = _not_allowed(api, node, REQUESTING)
+    if missing:
+        text = f"the API server does not let the bootstrap kubeconfig {', '.join(missing)}"
+        yield failure("rights", text, _BOOTSTRAPPERS)
+    else:
+        yield ok("rights", "the bootstrap kubeconfig may ask for a certificate")
+
+
+def rights(api: Any, node: str) -> Iterator[Finding]:
+    """Whether the API server permits the requests of a node."""
+    missing = _not_allowed(api, node, PERMISSIONS)
+    if missing:
+        text = f"the API server does not let this node {', '.join(missing)}"
+        yield failure(
+            "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
+        )
+    else:
+        yield ok("rights", f"all {len(PERMISSIONS)} that were asked for")
+
+
+def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]:
+    from kubernetes import client
+
+    missing = []
+    for right in wanted:
+        of_pods = client.V1FieldSelectorAttributes(
+            requirements=[client.V1FieldSelectorRequirement(key="spec.nodeName", operator="In", values=[node])]
+        )
+        attributes = client.V1ResourceAttributes(
+            verb=right.verb,
+            resource=right.resource,
+            subresource=right.subresource or None,
+            group=right.group or None,
+            namespace=right.namespace or None,
+            name=node if right.own_name else None,
+            field_selector=of_pods if right.own_pods else None,
+        )
+        spec = client.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
+        review: Any = client.AuthorizationV1Api(api).create_self_subject_access_review(
+            client.V1SelfSubjectAccessReview(spec=spec), _request_timeout=scaled(REVIEW_SECONDS)
+        )
+        if not review.status.allowed:
+            missing.append(str(right))
+    return missing
