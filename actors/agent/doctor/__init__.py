@@ -9,5 +9,6 @@ disk, ports, DNS; `runtime_checks` the container runtime and its network; `certi
 
 arguments.py   the arguments of `doctor`
 permissions.py the permissions that the node needs at the API server
-pod_causes.py  why a pod does not run, from its status and its events, and what mends it
+pod_causes.py  why a pod does not run, from its status and its events
+pod_remedies.py what mends a pod, by the reason that the agent or the runtime gives
 """

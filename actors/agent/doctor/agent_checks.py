@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
-from actors.agent.inspection.pod_rows import readiness, state, whole_seconds
+from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.api_clients.messages import RecentEvent
@@ -22,7 +22,7 @@ from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
 from .finding import Finding, failure, ok, warning
-from .pod_causes import cause
+from .pod_causes import cause, last_end
 
 _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR)
 _PORT: Final = re.compile(r"port (\d+)")
@@ -31,6 +31,7 @@ RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
 """A pod that is still terminating this many seconds after its grace period does not end by itself."""
 _ENDED: Final = ("Completed", "Succeeded")
+_NOT_WATCHED: Final = ("Unknown", "ContainerStatusUnknown")
 
 
 def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
@@ -105,12 +106,13 @@ def pods(
     now: float = 0.0,
     removed: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """Pods, as API objects, that neither run nor have ended well, nor do so in time. `events`: the recent ones of the
-    node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has any more."""
+    """Pods, as API objects, that neither run nor have ended well, nor do so in time, or that failed lately. `events`:
+    the recent ones of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has any more."""
     ill = 0
     for pod in found:
         word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)
-        if word in _ENDED or (word == "Running" and ready == wanted):
+        again = _restarts(pod, now) if word == "Running" and ready == wanted else ""
+        if word in _ENDED or (word == "Running" and ready == wanted and not again):
             continue
         late = _late(pod, now) if word == "Terminating" else 0.0
         if word == "Terminating" and late <= LATE_SECONDS:
@@ -118,10 +120,23 @@ def pods(
         ill += 1
         why = cause(pod, events)
         how = f"{whole_seconds(late)} after its grace period" if late else f"{ready} of {wanted} containers ready"
-        text = f"{full_name(pod)}: {word}, {how}"
+        text = f"{full_name(pod)}: {word}, {again or how}"
         yield warning("pods", f"{text}; {why.text}" if why.text else text, why.remedy)
     if not ill:
         yield ok("pods", f"{len(found)}, all of them well")
+
+
+def _restarts(pod: dict[str, Any], now: float) -> str:
+    """How often a container was restarted, if lately and because it failed; '' for none. One that ended while no
+    runtime watched it (reason Unknown), as when the machine starts again, has not failed."""
+    for one in pod.get("status", {}).get("containerStatuses") or []:
+        last = last_end(one)
+        if not last.get("exitCode") or last.get("reason") in _NOT_WATCHED or not last.get("finishedAt"):
+            continue
+        ago, count = now - seconds(last["finishedAt"]), int(one.get("restartCount") or 0)
+        if 0 <= ago < RECENT_SECONDS and count:
+            return f"{count} restart{'' if count == 1 else 's'} of {one['name']}, it failed {whole_seconds(ago)} ago"
+    return ""
 
 
 def _late(pod: dict[str, Any], now: float) -> float:

@@ -1,65 +1,31 @@
-"""Why a pod does not run, from its status and its events, and what mends it. Pure."""
+"""Why a pod does not run, from its status and its events. Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from actors.agent.inspection import event_rows
+from actors.agent.inspection.event_rows import container_of
 from actors.agent.inspection.node_pods import full_name
-from actors.agent.inspection.pod_rows import state
+from actors.agent.inspection.pod_rows import seconds, state
 from actors.api_clients.messages import RecentEvent
+
+from .pod_remedies import remedy_for
 
 Object = dict[str, Any]
 MOST: Final = 300
 """The most characters of a reason that are shown. The end is kept, because runtimes put the cause there."""
-DOCKER_HUB: Final = "registry-1.docker.io"
-"""The host with the images of docker.io, the default registry."""
-_ASKED: Final = re.compile(r'"(https?://[^/"]+)/v2/')
 _NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing", "FailedSync"})
 """Reasons of warnings that report a state without its cause."""
 _CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
+_NOT_STARTED: Final = frozenset({"StartError", "ContainerCannotRun"})
+"""Ends of containers whose message is the runtime's; there is no log."""
+_OF_PROGRAMS: Final = frozenset({"Unhealthy", "FailedPostStartHook", "FailedPreStopHook", "PostStartHookError"})
+"""Reasons whose message is what a program of the pod has written, or says how it was not reached."""
 _NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
-
-_CNI_PLUGINS: Final = "bridge|host-local|portmap|loopback|firewall|bandwidth|tuning|dhcp|ptp|macvlan|ipvlan|vlan|static"
-"""Those of the package containernetworking-plugins."""
-NETWORK_PLUGIN: Final = (
-    "ls /etc/cni/net.d /opt/cni/bin: if both are empty, install the cluster's network plugin (kubectl apply -f ...); "
-    "else restart the runtime, which does not see each change"
-)
-_REMEDIES: Final = tuple(
-    (re.compile(sign, re.IGNORECASE), remedy)
-    for sign, remedy in (
-        ("expected cgroupsPath to be of format", "cgroupDriver: systemd, as the runtime has; then restart the agent"),
-        ("unable to (apply|start).*(systemd|dbus|scope)", "cgroupDriver: cgroupfs, as no systemd runs; then restart"),
-        ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized",
-         NETWORK_PLUGIN),
-        (f'failed to find plugin "({_CNI_PLUGINS})"',
-         "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
-        ("failed to find plugin",
-         "install the cluster's network plugin, or remove the file in /etc/cni/net.d that names one that is not there"),
-        ("no space left on device|disk quota exceeded", "df -h; df -i; du -xh / | sort -h | tail"),
-        ("x509: |certificate signed by unknown", "the registry's CA into certs.d/HOST/hosts.toml of the runtime"),
-        ("pull access denied|unauthorized|authentication required|authorization failed|401|403 forbidden",
-         "imagePullSecrets of the pod must name a secret with the registry's password"),
-        ("no such host|i/o timeout|connection refused|network is unreachable|proxyconnect",
-         "the registry is not reached from this node: curl -v {registry}/v2/"),
-        ("manifest unknown|failed to resolve reference|not found.*\\bimage\\b|\\bimage\\b.*not found",
-         "correct the image in the pod, or push it: {image}"),
-        ("InvalidImageName|invalid reference format", "correct the image in the pod: {image}"),
-        ("ErrImageNeverPull", "put the image on the node, or imagePullPolicy: IfNotPresent: {image}"),
-        ("(secret|configmap) .*not found", "kubectl -n {namespace} get secrets,configmaps: make the one that is named"),
-        ("runAsNonRoot", "set runAsUser in the pod, or take an image with a user of its own"),
-        ("executable file not found|no such file or directory.*exec|exec format error",
-         "correct command in the pod; of another architecture, the image: {image}"),
-        ("OOMKilled|out of memory", "raise resources.limits.memory of the container"),
-        ("OutOf|Insufficient|doesn't fit|didn't have enough", "supervise pods -o wide: end others, or ask for less"),
-    )
-)  # fmt: skip
-"""In the order in which they are tried."""
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -68,46 +34,98 @@ class Cause(msgspec.Struct, frozen=True):
     remedy: str
 
 
+class _Said(msgspec.Struct, frozen=True):
+    """One explanation of a pod's state."""
+
+    text: str
+    sign: str
+    """What the agent or the runtime says of it, for a remedy: nothing that a program of the pod has written."""
+    log: str = ""
+    """The options of `supervise logs` for what the program has written; '': that says no more."""
+
+
 def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     """`events`: of the whole node."""
     metadata = pod["metadata"]
     own = event_rows.of_object(events, "Pod", metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
-    text, container = next(_causes(pod, own), ("", "")) if state(pod) != "Terminating" else (_warning(own), "")
-    name = full_name(pod)
-    remedy = next((remedy for sign, remedy in _REMEDIES if sign.search(text or state(pod))), "")
-    if not remedy and container:
-        remedy = f"supervise logs {name} -c {container} --previous"
-    image = next((one.get("image", "") for one in _containers(pod) if one.get("image", "") in text), "")
-    image = image or _images(pod)
-    made = remedy.format(image=image, namespace=metadata.get("namespace", ""), registry=_registry(text, image))
-    return Cause(shortened(text), made or f"supervise describe pod {name}")
+    said = next(_causes(pod, own) if state(pod) != "Terminating" else _warnings(own), _Said("", state(pod)))
+    name, images = full_name(pod), [one.get("image", "") for one in _containers(pod)]
+    image = next((one for one in images if one in said.text), "") or ", ".join(dict.fromkeys(images))
+    remedy = remedy_for(said.sign, image, metadata.get("namespace", ""))
+    if not remedy and said.log:
+        remedy = f"supervise logs {name} {said.log}"
+    return Cause(shortened(said.text), remedy or f"supervise describe pod {name}")
 
 
-def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, str]]:
-    """Texts that explain the state, the best first, and the container whose log may say more."""
+def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_Said]:
+    """Texts that explain the state, the best first."""
     status = pod.get("status", {})
-    for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
-        now, last = one.get("state") or {}, (one.get("lastState") or {}).get("terminated")
+    for one in _statuses(status):
+        name, now, last = one["name"], one.get("state") or {}, last_end(one)
         waiting, ended = now.get("waiting") or {}, now.get("terminated")
-        if waiting.get("reason", "") in _CRASHES and last:
-            yield f"{one['name']} {_end_text(last)}", one["name"]
-        elif waiting.get("message") and waiting.get("reason", "") not in _NOT_SAID:
-            yield f"{one['name']}: {waiting['message']}", ""
+        reason = waiting.get("reason", "")
+        if reason in _CRASHES and last:
+            yield _end_of(name, last, events, " --previous")
+        elif waiting.get("message") and reason not in _NOT_SAID:
+            yield _Said(f"{name}: {waiting['message']}", _sign(reason, waiting["message"]))
         elif ended and ended.get("exitCode"):
-            yield f"{one['name']} {_end_text(ended)}", one["name"]
+            yield _end_of(name, ended, events)
     if status.get("message"):
-        yield f"{status.get('reason', '')}: {status['message']}".lstrip(": "), ""
-    if newest := _warning(events):
-        yield newest, ""
+        text = f"{status.get('reason', '')}: {status['message']}".lstrip(": ")
+        yield _Said(text, text)
+    if all(one.get("ready") for one in status.get("containerStatuses") or []):
+        for one in _statuses(status):
+            if (last := last_end(one)) and last.get("exitCode"):
+                yield _end_of(one["name"], last, events, " --previous")
+    yield from _warnings(events)
 
 
-def _warning(events: Sequence[RecentEvent]) -> str:
-    """The newest event that gives a cause; '' for none."""
-    warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
-    if not warnings:
+def _end_of(name: str, ended: Object, events: Sequence[RecentEvent], previous: str = "") -> _Said:
+    """The end of a container. `previous`: the option for its log, if another one has followed or will."""
+    text = f"{name} {_end_text(ended)}"
+    if probe := _probe_that_killed(name, ended, events):
+        return _Said(f"{text}: {probe}", "Unhealthy")
+    reason = ended.get("reason", "")
+    if reason in _NOT_STARTED:
+        return _Said(text, _sign(reason, ended.get("message", "")))
+    return _Said(text, reason, f"-c {name}{previous}")
+
+
+def _probe_that_killed(name: str, ended: Object, events: Sequence[RecentEvent]) -> str:
+    """The failure of the liveness or startup probe for which the agent ended the container; '' if it did not.
+
+    `startedAt` is in whole seconds: what happened in the first one may have ended the container before this one."""
+    began = ended.get("startedAt")
+    own = [event for event in events if container_of(event.field) == name]
+    killed = [event for event in own if event.reason == "Killing" and "probe, will be restarted" in event.message]
+    if not began or not any(event.last >= seconds(began) + 1 for event in killed):
         return ""
-    newest = max(warnings, key=lambda event: event.last)
-    return f"{newest.reason}: {' '.join(newest.message.split())}"
+    failures = [event for event in own if event.reason == "Unhealthy" and not event.message.startswith("Readiness")]
+    newest = max(failures, key=lambda event: event.last, default=None)
+    return " ".join(newest.message.split()) if newest else "its probe failed"
+
+
+def _warnings(events: Sequence[RecentEvent]) -> Iterator[_Said]:
+    """The newest event that gives a cause, if one does."""
+    warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
+    if warnings:
+        newest = max(warnings, key=lambda event: event.last)
+        message = " ".join(newest.message.split())
+        yield _Said(f"{newest.reason}: {message}", _sign(newest.reason, message))
+
+
+def _sign(reason: str, message: str) -> str:
+    return reason if reason in _OF_PROGRAMS else f"{reason}: {message}"
+
+
+def last_end(container: Object) -> Object:
+    """How the container before this one ended, of a container status; {} for none."""
+    found: Object = (container.get("lastState") or {}).get("terminated") or {}
+    return found
+
+
+def _statuses(status: Object) -> list[Object]:
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
 
 
 def _end_text(ended: Object) -> str:
@@ -118,19 +136,6 @@ def _end_text(ended: Object) -> str:
 def _containers(pod: Object) -> list[Object]:
     spec = pod.get("spec", {})
     return [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
-
-
-def _images(pod: Object) -> str:
-    return ", ".join(dict.fromkeys(one.get("image", "") for one in _containers(pod)))
-
-
-def _registry(text: str, image: str) -> str:
-    """The address that the runtime asked, else that of the image's registry."""
-    if asked := _ASKED.search(text):
-        return asked[1]
-    first, slash, _ = image.partition("/")
-    named = bool(slash) and ("." in first or ":" in first or first == "localhost")
-    return f"https://{first if named and first != 'docker.io' else DOCKER_HUB}"
 
 
 def shortened(text: str) -> str:

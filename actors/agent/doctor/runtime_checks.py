@@ -18,7 +18,7 @@ from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
-from .pod_causes import NETWORK_PLUGIN
+from .pod_remedies import NETWORK_PLUGIN
 
 SECONDS: Final = 5.0
 RUNTIME: Final = "container runtime"

@@ -252,6 +252,21 @@ def test_pods_that_do_not_run_or_are_not_ready_are_warnings() -> None:
     assert (fine.level, fine.text) == (Level.OK, "2, all of them well")
 
 
+@pytest.mark.parametrize(
+    ("ago", "reason", "level"),
+    [(12, "Error", Level.WARNING), (700, "Error", Level.OK), (12, "Unknown", Level.OK)],
+)
+def test_a_pod_that_runs_and_failed_lately_is_a_warning(ago: int, reason: str, level: Level) -> None:
+    again = pod("web", "Running", ready=True, running={})
+    ended = {"exitCode": 3, "reason": reason, "finishedAt": "2027-01-15T08:00:00Z"}
+    again["status"]["containerStatuses"][0] |= {"restartCount": 4, "lastState": {"terminated": ended}}
+    (found,) = agent_checks.pods([again], (), 1_800_000_000 + ago)
+    assert found.level is level
+    if level is Level.WARNING:
+        assert found.text == "d/web: Running, 4 restarts of c, it failed 12s ago; c ended with exit code 3"
+        assert found.remedy == "supervise logs d/web -c c --previous"
+
+
 def test_a_static_pod_that_ends_because_its_manifest_is_gone_is_no_warning() -> None:
     ending = pod("web", "Running", ready=False, running={})
     ending["metadata"]["uid"] = "u"

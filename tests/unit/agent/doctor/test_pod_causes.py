@@ -18,16 +18,16 @@ def pod(**status: Any) -> dict[str, Any]:
     }
 
 
-def waiting(why: str, message: str = "", **last: Any) -> dict[str, Any]:
-    container: dict[str, Any] = {"name": "main", "state": {"waiting": {"reason": why, "message": message}}}
+def waiting(why: str, said: str = "", /, **last: Any) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": "main", "state": {"waiting": {"reason": why, "message": said}}}
     if last:
         container["lastState"] = {"terminated": last}
     return pod(phase="Pending", containerStatuses=[container])
 
 
-def event(reason: str, message: str, last: float = 1.0, uid: str = "u1") -> RecentEvent:
+def event(reason: str, message: str, last: float = 1.0, uid: str = "u1", field: str = "") -> RecentEvent:
     return RecentEvent(
-        kind="Pod", namespace="shop", name="web", uid=uid, field="", type="Warning",
+        kind="Pod", namespace="shop", name="web", uid=uid, field=field, type="Warning",
         reason=reason, message=message, count=1, first=last, last=last,
     )  # fmt: skip
 
@@ -55,7 +55,11 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1") -> Rece
             "install the cluster's network plugin",
         ),
         ("InvalidImageName", "invalid reference format", "correct the image in the pod: nginx:9"),
-        ("ErrImageNeverPull", "ErrImageNeverPull", "imagePullPolicy: IfNotPresent"),
+        (
+            "ErrImageNeverPull",
+            'Container image "nginx:9" is not present with pull policy of Never',
+            "imagePullPolicy: IfNotPresent: nginx:9",
+        ),
         ("CreateContainerConfigError", 'secret "db" not found', "kubectl -n shop get secrets,configmaps"),
         ("RunContainerError", 'exec: "x": executable file not found in $PATH', "correct command in the pod"),
         ("CreateContainerError", "write /var/lib/x: no space left on device", "df -h"),
@@ -79,6 +83,71 @@ def test_a_container_that_crashes_is_reported_by_its_last_end() -> None:
     assert (found.text, found.remedy) == ("main ended with exit code 3", "supervise logs shop/web -c main --previous")
     killed = cause(waiting("CrashLoopBackOff", "back-off", exitCode=137, reason="OOMKilled"), [])
     assert killed.remedy == "raise resources.limits.memory of the container"
+
+
+def test_the_log_of_a_container_that_is_not_restarted_is_not_that_of_one_before_it() -> None:
+    ended = {"name": "main", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+    assert cause(pod(phase="Failed", containerStatuses=[ended]), []).remedy == "supervise logs shop/web -c main"
+
+
+@pytest.mark.parametrize(
+    "said", ["dial tcp 10.0.0.9:5432: connect: connection refused", "401 unauthorized", "insufficient funds"]
+)
+def test_what_a_program_wrote_before_it_ended_is_not_taken_for_trouble_of_the_node(said: str) -> None:
+    found = cause(waiting("CrashLoopBackOff", "back-off", exitCode=1, reason="Error", message=said), [])
+    assert said in found.text
+    assert found.remedy == "supervise logs shop/web -c main --previous"
+
+
+def test_a_container_that_cannot_be_started_has_its_command_corrected_as_it_has_no_log() -> None:
+    message = 'runc create failed: exec: "/no/such": stat /no/such: no such file or directory: unknown'
+    found = cause(waiting("CrashLoopBackOff", "back-off", exitCode=128, reason="StartError", message=message), [])
+    assert found.remedy.startswith("correct command in the pod")
+    strange = cause(waiting("CrashLoopBackOff", "back-off", exitCode=128, reason="StartError", message="why"), [])
+    assert strange.remedy == "supervise describe pod shop/web"
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("Unhealthy", 'Readiness probe failed: Get "http://10.0.0.9:81/": dial tcp 10.0.0.9:81: connection refused'),
+        ("FailedMount", "mount.nfs: connection refused"),
+        ("FailedMount", "the volume pvc-401-ab is not there"),
+    ],
+)
+def test_a_registry_is_named_only_where_an_image_is_missing(reason: str, message: str) -> None:
+    found = cause(waiting("ContainerCreating"), [event(reason, message)])
+    assert (found.text, found.remedy) == (f"{reason}: {message}", "supervise describe pod shop/web")
+
+
+def test_an_image_that_the_runtime_needs_for_the_sandbox_names_its_registry() -> None:
+    message = 'failed to get sandbox image "registry.k8s.io/pause:3.9": dial tcp: i/o timeout'
+    found = cause(waiting("ContainerCreating"), [event("FailedCreatePodSandBox", message)])
+    assert "the registry is not reached" in found.remedy
+
+
+def test_a_pod_that_runs_again_is_reported_by_its_last_end_and_not_by_an_old_warning() -> None:
+    again = {"name": "main", "ready": True, "state": {"running": {}}, "lastState": {"terminated": {"exitCode": 3}}}
+    found = cause(pod(phase="Running", containerStatuses=[again]), [event("FailedMount", "long ago")])
+    assert found.text == "main ended with exit code 3"
+    unready = cause(pod(phase="Running", containerStatuses=[again | {"ready": False}]), [event("Unhealthy", "no")])
+    assert unready.text == "Unhealthy: no"
+
+
+def test_a_container_that_its_probe_ended_is_reported_with_what_the_probe_found() -> None:
+    last = {"exitCode": 137, "reason": "Error", "startedAt": "2027-01-15T08:00:00Z"}
+    began, field = 1_800_000_000, "spec.containers{main}"
+    killed = "Container main failed liveness probe, will be restarted"
+    events = [
+        event("Killing", killed, began + 9.0, field=field),
+        event("Unhealthy", "Liveness probe failed: connection refused", began + 8.0, field=field),
+        event("Unhealthy", "Readiness probe failed: other", began + 8.5, field=field),
+    ]
+    found = cause(waiting("CrashLoopBackOff", "back-off", **last), events)
+    assert found.text == "main ended with exit code 137: Liveness probe failed: connection refused"
+    assert found.remedy == "supervise describe pod shop/web"
+    before = [event("Killing", killed, began + 0.5, field=field), *events[1:]]
+    assert cause(waiting("CrashLoopBackOff", "back-off", **last), before).text == "main ended with exit code 137"
 
 
 def test_a_pod_whose_containers_say_nothing_is_reported_by_its_newest_warning_that_says_why() -> None:
