@@ -54,13 +54,18 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods.add_argument(
         "--since-time", type=_moment, default=0.0, metavar="TIME", help="only lines since then (RFC 3339)"
     )
-    of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
+    of_pods.add_argument("--tail", type=_tail, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
 
 
 def _no_namespace(text: str) -> str:
     """Refuses an option of kubectl that this command does not have, for argparse."""
     raise argparse.ArgumentTypeError(f"a namespace is part of the name: {text}/POD")
+
+
+def _tail(text: str) -> int:
+    """A count of lines, for argparse; -1 is kubectl's word for all, which are 0 here."""
+    return 0 if text == "-1" else count(text)
 
 
 def _moment(text: str) -> float:

@@ -59,6 +59,9 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     name = names[0] if names else ""
     store = _readable(flags)
     state = store.state()
+    if not state.history:
+        rule = "no configuration has been in force there yet: is this the --root-dir of the agent?"
+        raise ConfigErrors([ConfigProblem(str(store.directory), "", rule)])
     target = name or state.last_known_good
     if not target:
         rule = "no configuration has outlived its trial yet: name one of `supervise config history` by its hash"

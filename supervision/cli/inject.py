@@ -10,6 +10,7 @@ from .command import OK, REFUSED, USAGE, CommandError, Context
 
 
 def run(context: Context) -> int:
+    """Raises CommandError, which names the wrong option."""
     arguments = context.arguments
     order = Inject(
         name=arguments.actor,
@@ -18,6 +19,8 @@ def run(context: Context) -> int:
         rate=arguments.rate,
         status=arguments.status,
     )
+    if wrong := check(order):
+        raise CommandError(USAGE, f"--{wrong}")
     order, text = inject(context, order)
     context.show(order, text)
     return OK

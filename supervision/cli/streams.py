@@ -1,4 +1,5 @@
-"""stdout and stderr that may fail: closed, a pipe that nobody reads, a full disk, a terminal that knows ASCII only."""
+"""The standard streams, which may be closed. stdout and stderr may also be a pipe that nobody reads, a full disk, a
+terminal that knows ASCII only."""
 
 from __future__ import annotations
 
@@ -85,6 +86,8 @@ def finishing() -> Iterator[None]:
 
 def _prepare() -> None:
     codecs.register_error(ASCII_ERRORS, ascii_for)
+    if sys.stdin is None:  # the descriptor was closed before the start
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - for the rest of the process
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # the descriptor was closed before the start

@@ -54,15 +54,14 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
     for reason in of_tree(found, stopped):
         if reason.subject in _LOOKED_AT:
             continue
+        made = failure if reason.down else warning
         if port := _PORT.fullmatch(reason.subject):
             remedy = f"ss -ltnp 'sport = :{port[1]}': end who listens, or set another port"
             yield failure("ports", f"{reason.subject}: {reason.text}", remedy)
         elif pid := _CONTINUE.search(reason.text):
-            yield warning("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
+            yield made("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
         else:
-            yield warning(
-                "agent", str(reason), f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
-            )
+            yield made("agent", str(reason), f"supervise incidents --full; supervise logs {_actor_of(reason, found)}")
 
 
 def _actor_of(reason: Reason, found: Tree) -> str:

@@ -185,7 +185,8 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[
 
     found = {word: text_of(word, effect) for word in words}
     if unknown := [word for word, text in found.items() if not text]:
-        rules = {word: f"no such field, flag or feature gate{similar(word)}" for word in unknown}
+        meant = {word: similar(word) or "; `supervise config explain` lists the fields" for word in unknown}
+        rules = {word: f"no such field, flag or feature gate{text}" for word, text in meant.items()}
         raise ConfigErrors([ConfigProblem(word, "", rule) for word, rule in rules.items()])
     if as_json:
         texts = found or {entry.path: entry.text for entry in entries()}

@@ -21,7 +21,9 @@ class ConfigProblem(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         subject = self.path + (f" = {self.value}" if self.value else "")
-        text = f"{subject}: {self.rule}" if subject else self.rule
+        if not subject:
+            return f"{self.source}: {self.rule}" if self.source else self.rule
+        text = f"{subject}: {self.rule}"
         return f"{text} (from {self.source})" if self.source and self.source != self.path else text
 
 

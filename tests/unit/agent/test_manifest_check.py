@@ -70,6 +70,12 @@ def test_two_pods_of_one_name_are_reported(tmp_path: Path) -> None:
     assert f"is also in {tmp_path}/a.yaml" in refusal.error
 
 
+def test_stdin_that_is_closed_is_an_empty_manifest() -> None:
+    command = f'exec "{sys.executable}" -m actors.agent.command manifest check - <&-'
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=30, cwd=ROOT, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (1, "-: empty\n0 accepted, 1 refused\n", "")
+
+
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     missing = f"{tmp_path}/none.yaml"
     assert check(missing) == CheckedManifests([], [ManifestProblem(missing, "", "No such file or directory")])

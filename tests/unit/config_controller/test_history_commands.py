@@ -115,6 +115,13 @@ def test_a_rollback_to_an_unknown_configuration_names_the_known_ones(store, tmp_
     assert hash_of(FIRST) in capsys.readouterr().err
 
 
+def test_a_rollback_where_no_agent_ever_ran_asks_for_the_right_directory(tmp_path, capsys):
+    assert do(tmp_path / "none", "rollback") == 1
+    said = capsys.readouterr().err
+    assert str(tmp_path / "none") in said
+    assert "no configuration has been in force there yet" in said
+
+
 def test_the_other_config_commands_are_registered_too(tmp_path, capsys):
     assert do(tmp_path, "check") == 0
     assert capsys.readouterr().out == "valid\n"

@@ -122,6 +122,10 @@ def test_a_wrong_command_line_is_exit_code_two(command: str) -> None:
     assert supervise(*command.split()).returncode == 2
 
 
+def test_a_fault_with_an_option_that_is_not_its_own_names_the_option() -> None:
+    assert supervise("inject", "a", "crash", "--seconds", "3").stderr == "supervise: --seconds: crash does not last\n"
+
+
 def test_nothing_heavy_is_imported() -> None:
     code = "import sys, tests.support.supervise_command; print(*sorted(sys.modules))"
     done = subprocess.run(

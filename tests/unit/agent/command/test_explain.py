@@ -89,6 +89,11 @@ def test_no_text_needs_the_one_before_it() -> None:
     ] == []
 
 
+def test_a_name_that_is_like_no_other_is_answered_with_the_command_that_lists_them() -> None:
+    with pytest.raises(ConfigErrors, match=r"^auth: no such field, .* gate; `supervise config explain` lists"):
+        _explain(["auth"], False, io.StringIO())
+
+
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [

@@ -31,6 +31,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
+from supervision.cli.health import decide
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
@@ -230,6 +231,12 @@ def test_each_reason_of_status_has_a_remedy() -> None:
         "kill -CONT 5, or wait: its supervisor replaces it",
         "supervise incidents --full; supervise logs shutdown_manager",
     }
+
+
+def test_what_is_down_for_status_is_a_failure_for_the_doctor() -> None:
+    found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("root"), actor("pleg")])
+    assert decide(found, {5}).state == "down"
+    assert [one.level for one in agent_checks.tree(found, "/r", {5})] == [Level.FAILURE, Level.WARNING]
 
 
 def pod(name: str, phase: str, *, ready: bool, **state: Any) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import json
+import re
 from contextlib import suppress
 
 import pytest
@@ -72,11 +73,11 @@ def test_a_field_given_twice_is_refused_in_yaml_and_in_json():
      "a: " + "9" * 5000, "{" * 2000, '{"a":' * 2000, "a: &x [*x]", "<<: 5"],
 )  # fmt: skip
 def test_a_document_that_is_not_an_object_is_refused_with_its_file(text):
-    assert all(" (from f" in problem for problem in problems_of(text))
+    assert all(re.search(r"^f(:\d+)?: | \(from f", problem) for problem in problems_of(text))
 
 
 def test_bytes_that_are_no_text_are_refused():
-    assert "must be UTF-8" in problems_of(b"a: \xff\xfe")[0]
+    assert problems_of(b"a: \xff\xfe")[0].startswith("f: must be UTF-8")
 
 
 def test_a_byte_order_mark_is_passed_over():
