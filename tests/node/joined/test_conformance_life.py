@@ -250,13 +250,18 @@ def test_hooks_run_after_the_start_and_before_the_end(site: Joined, recorder: Re
 
 def test_a_long_hook_is_cut_by_a_shorter_grace_and_none_runs_in_what_has_ended(site: Joined) -> None:
     long = {"preStop": {"sleep": {"seconds": 300}}}
+    # the kernel drops a SIGTERM for a pid 1 that has not set its trap yet: then it would have its 400 s
+    script = "trap 'exit 0' TERM; touch /tmp/trapped; while :; do sleep 0.1; done"
+    trapped = {"exec": {"command": ["test", "-e", "/tmp/trapped"]}, "periodSeconds": 1}
     site.create(
         pod("patient", container("main", lifecycle=long), terminationGracePeriodSeconds=400),
-        pod("over", container("main", "true", lifecycle=long), container("other", lifecycle={}), restartPolicy="Never",
+        pod("over", container("main", "true", lifecycle=long),
+            container("other", "sh", "-c", script, readinessProbe=trapped), restartPolicy="Never",
             terminationGracePeriodSeconds=400),
     )  # fmt: skip
     site.wait_pods_ready("patient", seconds=SECONDS)
     site.pods.until(lambda: "terminated" in regular(site, "over").get("main", {}).get("state", {}), "ended", SECONDS)
+    site.pods.until(lambda: regular(site, "over").get("other", {}).get("ready"), "trap", SECONDS)
     site.delete("over")
     site.delete("patient")
     site.pods.until(lambda: site.pod("patient")["metadata"].get("deletionTimestamp"), "being deleted", SECONDS)
