@@ -22,7 +22,7 @@ from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
 from .finding import Finding, failure, ok, warning
-from .pod_causes import cause, last_end
+from .pod_causes import cause, last_end, running_statuses
 
 _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR)
 _PORT: Final = re.compile(r"port (\d+)")
@@ -110,8 +110,9 @@ def pods(
     ill = 0
     for pod in found:
         word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)
-        again = _restarts(pod, now) if word == "Running" and ready == wanted else ""
-        if word in _ENDED or (word == "Running" and ready == wanted and not again):
+        runs = word == "Running" and ready == wanted
+        again = _restarts(pod, now) if runs else ""
+        if word in _ENDED or (runs and not again):
             continue
         late = _late(pod, now) if word == "Terminating" else 0.0
         if word == "Terminating" and late <= LATE_SECONDS:
@@ -128,7 +129,7 @@ def pods(
 def _restarts(pod: dict[str, Any], now: float) -> str:
     """How often a container was restarted, if lately and because it failed; '' for none. One that ended while no
     runtime watched it (reason Unknown), as when the machine starts again, has not failed."""
-    for one in pod.get("status", {}).get("containerStatuses") or []:
+    for one in running_statuses(pod.get("status", {})):
         last = last_end(one)
         if not last.get("exitCode") or last.get("reason") in _NOT_WATCHED or not last.get("finishedAt"):
             continue

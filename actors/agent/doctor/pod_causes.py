@@ -74,7 +74,7 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_Said]:
         text = f"{status.get('reason', '')}: {status['message']}".lstrip(": ")
         yield _Said(text, text)
     if all(one.get("ready") for one in status.get("containerStatuses") or []):
-        for one in _statuses(status):
+        for one in running_statuses(status):
             if (last := last_end(one)) and last.get("exitCode"):
                 yield _end_of(one["name"], last, events, " --previous")
     yield from _warnings(events)
@@ -122,6 +122,12 @@ def last_end(container: Object) -> Object:
     """How the container before this one ended, of a container status; {} for none."""
     found: Object = (container.get("lastState") or {}).get("terminated") or {}
     return found
+
+
+def running_statuses(status: Object) -> list[Object]:
+    """The statuses of the containers and sidecars that run. An init container that has completed has no place in it:
+    its failures before that are over."""
+    return [one for one in _statuses(status) if "running" in (one.get("state") or {})]
 
 
 def _statuses(status: Object) -> list[Object]:

@@ -274,6 +274,23 @@ def test_a_pod_that_runs_and_failed_lately_is_a_warning(ago: int, reason: str, l
         assert found.remedy == "supervise logs d/web -c c --previous"
 
 
+def test_a_sidecar_that_failed_lately_is_a_warning_and_a_completed_init_container_is_not() -> None:
+    failed = {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": "2027-01-15T08:00:00Z"}}
+    runs = pod("web", "Running", ready=True, running={})
+    again = {"ready": True, "started": True, "restartCount": 1, "lastState": failed}
+    runs["spec"]["initContainers"] = [{"name": "init"}]
+    side = {"name": "side", "state": {"running": {}}, **again}
+    done = {"name": "init", "state": {"terminated": {"exitCode": 0}}, **again}
+    runs["status"]["initContainerStatuses"] = [done]
+    (found,) = agent_checks.pods([runs], (), 1_800_000_060)
+    assert found.level is Level.OK
+    runs["spec"]["initContainers"].append({"name": "side", "restartPolicy": "Always"})
+    runs["status"]["initContainerStatuses"] = [done, side]
+    (found,) = agent_checks.pods([runs], (), 1_800_000_060)
+    assert found.level is Level.WARNING
+    assert found.text.startswith("d/web: Running, 1 restart of side, it failed 60s ago; side ")
+
+
 def test_a_static_pod_that_ends_because_its_manifest_is_gone_is_no_warning() -> None:
     ending = pod("web", "Running", ready=False, running={})
     ending["metadata"]["uid"] = "u"
