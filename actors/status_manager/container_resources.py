@@ -80,12 +80,17 @@ def _cores(applied_milli: int) -> Quantity:
 
 
 def _memory(given: Quantity | None, applied_bytes: int) -> Quantity:
-    try:
-        if given is not None and quantity_value(given) == applied_bytes:
-            return given
-    except QuantityError:
-        return given or ""
+    if given is not None and _stands_for(given, applied_bytes):
+        return given
     amount, suffix = applied_bytes, 0
     while amount % 1024 == 0 and suffix < len(_BINARY) - 1:
         amount, suffix = amount // 1024, suffix + 1
     return f"{amount}{_BINARY[suffix]}"
+
+
+def _stands_for(given: Quantity, applied_bytes: int) -> bool:
+    """Whether the notation of the spec is kept; also that of what is no quantity."""
+    try:
+        return quantity_value(given) == applied_bytes
+    except QuantityError:
+        return True

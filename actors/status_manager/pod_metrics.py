@@ -20,7 +20,7 @@ TYPES: Final = {
     "ephemeralContainerStatuses": "ephemeral_container",
 }
 LIFECYCLES: Final = {"terminating": "terminating", "terminated": "terminated", "rejected": "terminated"}
-_LIFECYCLES: Final = ("sync", "terminating", "terminated")
+_LIFECYCLE_LABELS: Final = ("sync", "terminating", "terminated")
 
 
 VOLUME_LIMIT: Final = "VolumeAttachmentLimitExceeded"
@@ -73,7 +73,7 @@ class PodMetrics:
         self._metrics.gauge("kubelet_mirror_pods", len(table.api.mirrors()))
         self._resizes(pods)
         counts = Counter(_working(each) for each in pods)
-        for config, lifecycle, label in product(("desired", "orphan"), _LIFECYCLES, STATIC_LABELS.values()):
+        for config, lifecycle, label in product(("desired", "orphan"), _LIFECYCLE_LABELS, STATIC_LABELS.values()):
             count = counts[config, lifecycle, label]
             self._metrics.gauge("kubelet_working_pods", count, config=config, lifecycle=lifecycle, static=label)
 

@@ -108,7 +108,7 @@ class LogRotation:
         return path.startswith(f"{self._logs_dir}/") and ".." not in path.split("/")
 
     def _is_due(self, path: str) -> bool:
-        """Whether the log is too large, or missing after an interrupted rotation. Costs one stat."""
+        """Whether the log is too large, or missing after an interrupted rotation. Costs a few system calls."""
         try:
             with self._directory_of(path) as directory:
                 about = os.lstat(f"{directory}/{os.path.basename(path)}")
