@@ -136,7 +136,7 @@ def on(message_type: type) -> Callable[[Handler], Handler]:
 
 
 class Actor(ThespianActor):
-    """An actor of ours. Subclasses give handlers (`@on`) and, where they need them, the hooks below."""
+    """The base class of actors. Subclasses define handlers (`@on`) and override the hooks below that they need."""
 
     _handlers: ClassVar[dict[type, str]] = {}
     _myRef: Any

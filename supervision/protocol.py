@@ -1,7 +1,7 @@
 """The engine's own messages: between fork server, supervisors, actors and command line.
 
-They are ordinary messages on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` that of
-the root supervisor."""
+They are ordinary messages on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` the
+name of the root supervisor."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class MessageFlowCounts(Message, frozen=True):
 
 # -- supervisor to fork server ----------------------------------------------------------------------------------------
 class Stop(Message, frozen=True):
-    """End the process of `name`: ask with ActorExitRequest, SIGKILL after `budget` seconds (0: at once). Its subtree,
-    if it is a supervisor that is killed, is ended with it."""
+    """End the process of `name`: send ActorExitRequest, then SIGKILL after `budget` seconds (0: at once). When a
+    supervisor is killed, its subtree ends with it."""
 
     name: str
     budget: float
@@ -106,7 +106,7 @@ class DiedOnInput(Message, frozen=True):
     so the supervisor does not count this one. An actor tells the fork server, which tells the supervisor."""
 
     name: str = ""
-    """The actor's, in what the supervisor is told."""
+    """The name of the actor; set by the fork server for the supervisor."""
 
 
 # -- fork server to supervisor ----------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Tree(Message, frozen=True, kw_only=True):
     """Of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
-    """`ready`: every actor that shall run is in service, and none has failed for good. `starting`: it has not been
+    """`ready`: every actor that should run is in service, and none has failed for good. `starting`: it has not been
     ready yet."""
     actors: list[ActorState]
     disposables: int = 0

@@ -38,7 +38,7 @@ class ProcessEnd(Protocol):
 class ActorRunner:
     """Runs the code of one actor, and shows its current work on the status page.
 
-    A task that a library or a task of ours creates on the loop is shown as the work of its creator.
+    When a library or a task creates a task on the loop itself, the status page shows it as the work of its creator.
     """
 
     def __init__(

@@ -121,7 +121,7 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     """Its own default policy. Settings that differ from `Policy()` override the engine's default for its kind."""
     children: tuple[ChildSpec, ...] = ()
-    """Of a supervisor: started in this order, stopped in reverse."""
+    """The children of a supervisor, in start order; they are stopped in reverse order."""
     arguments: dict[str, Any] = {}
     """Keyword arguments of the actor class."""
     feeders: tuple[ActorName, ...] = ()

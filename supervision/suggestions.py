@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _FURTHER = 0.15
-"""A second name is suggested too if its similarity is at most this much below that of the first."""
+"""A second name is suggested too if its similarity is lower than the first name's by at most this much."""
 
 
 def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:

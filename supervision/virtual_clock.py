@@ -26,8 +26,8 @@ class VirtualClock:
         return due
 
     def pop_due(self, until: float) -> Callable[[], None] | None:
-        """The next call due by `until`, with the clock set to its time; None if there is none, with the clock set to
-        `until`."""
+        """Remove and return the next call due by `until`, and set the clock to its time. Without one, set the clock to
+        `until` and return None."""
         while self._heap and self._heap[0][0] <= until:
             when, _, due = heapq.heappop(self._heap)
             if not due.cancelled:

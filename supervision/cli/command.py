@@ -46,7 +46,7 @@ class AgentFiles(NamedTuple):
     lock: Path | None = None
     """The agent's lock file; None: in run_dir."""
     run_dir_of_root: Path | None = None
-    """The run directory that root\'s agent would have; None: not known."""
+    """The run directory that root's agent would have; None: not known."""
 
 
 class CommandError(Exception):

@@ -9,7 +9,7 @@ from ..protocol import ActorState
 
 
 def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:
-    """The pids of those that SIGSTOP or a debugger has stopped."""
+    """The pids of the processes that SIGSTOP or a debugger has stopped."""
     return {actor.pid for actor in actors if actor.pid and _state(proc / str(actor.pid) / "stat") in ("T", "t")}
 
 

@@ -54,8 +54,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int
 
 
 def narrow_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]) -> list[str]:
-    """The table, without as many of the `spare` columns, in their order, as it takes to fit the width `columns` of the
-    terminal (0: no limit). A last line names the columns left out."""
+    """The table. If it is wider than `columns`, the width of the terminal (0: no limit), `spare` columns are left out
+    in their order until it fits. A last line names the columns left out."""
     lines, gone = table(header, rows), 0
     while columns and gone < len(spare) and max(map(len, lines)) > columns:
         gone += 1

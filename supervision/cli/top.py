@@ -56,8 +56,8 @@ class Samples:
 
 
 def rates(old: TreeSample, new: TreeSample, actor: ActorState) -> tuple[float, float]:
-    """(share of a processor in percent, messages handled a second) of a process between the two, or since its start
-    if they are one."""
+    """(share of a processor in percent, messages handled a second) of a process between the two samples, or since
+    its start if both are the same sample."""
     pid = actor.pid
     if pid not in new.cpu:
         return 0.0, 0.0

@@ -93,7 +93,8 @@ _ORDER: Final[dict[str, Callable[[Row], float]]] = {
 
 
 def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: TopView) -> list[Row]:
-    """The actors that pass the filter, in the order of the view; as a tree only where all are there in its order."""
+    """The actors that pass the filter, in the order of the view; as a tree if no filter hides any and the order is
+    its."""
     as_tree = view.sort == "tree" and not view.filter
     drawn = [Row(label if as_tree else actor.name, actor, *rate(actor)) for label, actor in branches(tree.actors)]
     found = [row for row in drawn if view.filter.lower() in row.actor.name.lower()]

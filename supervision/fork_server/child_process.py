@@ -30,7 +30,7 @@ class ChildProcess:
     memory_bytes: int = 0
     memory_at: float = 0.0
     timers: list[ScheduledCall] = field(default_factory=list)
-    going_on: ScheduledCall | None = None
+    resume_timer: ScheduledCall | None = None
     """The timer that ends the injected stop."""
 
     # -- its start ------------------------------------------------------------------------------------------------
@@ -64,11 +64,11 @@ class ChildProcess:
         """The process says why it ends."""
         self.detail = detail
 
-    def stopped(self, going_on: ScheduledCall | None) -> None:
-        """A stop was injected; the timer `going_on` ends it. The timer of an earlier stop is cancelled."""
-        if self.going_on is not None:
-            self.going_on.cancel()
-        self.going_on = going_on
+    def stopped(self, resume_timer: ScheduledCall | None) -> None:
+        """A stop was injected; the timer `resume_timer` ends it. The timer of an earlier stop is cancelled."""
+        if self.resume_timer is not None:
+            self.resume_timer.cancel()
+        self.resume_timer = resume_timer
 
     # -- its deadlines --------------------------------------------------------------------------------------------
     def add_timer(self, timer: ScheduledCall) -> None:

@@ -158,8 +158,8 @@ class Control:
     def _halt(self, child: ProcessEntry, seconds: float) -> None:
         pid = child.process.pid
         os.kill(pid, signal.SIGSTOP)
-        going_on = self._loop.call_later(seconds, lambda: _go_on(child, pid)) if seconds > 0 else None
-        child.process.stopped(going_on)
+        resume_timer = self._loop.call_later(seconds, lambda: _resume(child, pid)) if seconds > 0 else None
+        child.process.stopped(resume_timer)
 
 
 def _trouble(child: ProcessEntry, report: ServiceState) -> Trouble:
@@ -218,6 +218,6 @@ def _memory(child: ProcessEntry, now: float, *, look: bool) -> int:
     return process.memory_bytes
 
 
-def _go_on(child: ProcessEntry, pid: int) -> None:
+def _resume(child: ProcessEntry, pid: int) -> None:
     if child.process.pid == pid:
         os.kill(pid, signal.SIGCONT)
