@@ -1,14 +1,17 @@
 """`supervise doctor`: checks everything that keeps the node from Ready or a pod from Running.
 
-Each module checks one subject and answers with findings; `command` runs them one after the other, shows each with the
-command that mends it, and sets the exit code. An exception in a check becomes that check's finding.
+Each `..._checks` module checks one subject and returns findings. `command` runs the checks one after the other, shows
+each finding with the command that mends it, and sets the exit code. An exception in a check becomes a finding.
 
-`finding` what a check answers; `agent_checks` the agent itself and its manifests; `host_checks` kernel, cgroups, swap,
-disk, ports, DNS; `runtime_checks` the container runtime and its network; `certificate_checks` certificates on the disk;
-`cluster_checks` the API server, by the typed client of the `kubernetes` package.
-
-arguments.py   the arguments of `doctor`
-permissions.py the permissions that the node needs at the API server
-pod_causes.py  why a pod does not run, from its status and its events
-pod_remedies.py what mends a pod, by the reason that the agent or the runtime gives
+agent_checks.py        the agent itself: its tree, its pods, its manifests
+arguments.py           the arguments of `doctor`
+certificate_checks.py  certificates on the disk
+cluster_checks.py      the API server, with the typed client of the `kubernetes` package
+command.py             runs the checks and shows their findings
+finding.py             the result of a check
+host_checks.py         kernel, cgroups, swap, disk, ports, DNS
+permissions.py         the permissions that the node needs at the API server
+pod_causes.py          why a pod does not run, from its status and its events
+pod_remedies.py        what mends a pod, by the reason that the agent or the runtime gives
+runtime_checks.py      the container runtime and its network
 """

@@ -91,7 +91,7 @@ def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
 
 
 def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
-    """What of the assigned configuration is not in force. `checked`: its problems have been told."""
+    """The parts of the assigned configuration that are not in force. `checked`: its problems are reported already."""
     for text in () if checked else flagz.refused:
         yield warning("configuration", text, "supervise config history; supervise config rollback HASH")
     if flagz.waiting:
@@ -105,8 +105,8 @@ def pods(
     now: float = 0.0,
     removed: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """Pods, as API objects, that neither run nor have ended well, nor do so in time, or that failed lately. `events`:
-    the recent ones of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has any more."""
+    """The pods that do not run, have failed, do not end in time, or failed lately. `found`: API objects; `events`: the
+    recent events of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has any more."""
     ill = 0
     for pod in found:
         word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)
@@ -140,7 +140,7 @@ def _restarts(pod: dict[str, Any], now: float) -> str:
 
 
 def _late(pod: dict[str, Any], now: float) -> float:
-    """Seconds since the pod should have ended; 0 for one without a deletion time, whose manifest is gone."""
+    """Seconds since the pod should have ended; 0 if it has no deletion time, because only its manifest is gone."""
     deletion = pod["metadata"].get("deletionTimestamp")
     return now - datetime.fromisoformat(deletion).timestamp() if deletion else 0.0
 

@@ -33,7 +33,7 @@ OLDEST_NODE: Final = 3
 policy)."""
 CLOCK_SECONDS: Final = 60.0
 LEASE_SECONDS: Final = 40.0
-"""A lease older than that: the cluster takes the node for gone (node-monitor-grace-period is 50 s)."""
+"""The cluster considers the node lost when its lease is older than this (node-monitor-grace-period is 50 s)."""
 _TAINTS_OF_CONDITIONS: Final = frozenset(
     f"node.kubernetes.io/{name}"
     for name in ("unschedulable", "not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure",
@@ -45,7 +45,7 @@ _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = False) -> Iterator[Finding]:
     """All checks with this kubeconfig, for the node of this name. `stored`: path of the client certificate that the
-    agent obtained. `bootstrap`: the kubeconfig is the one to obtain it with, and may do nothing else."""
+    agent obtained. `bootstrap`: the kubeconfig only serves to obtain that certificate."""
     from kubernetes import client
     from kubernetes.config import ConfigException, load_kube_config
 
@@ -71,8 +71,8 @@ def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = F
 
 
 def _trust(settings: Any) -> ssl.SSLContext:
-    """The client's own context refuses certificates that the agent accepts. For a context that it is given, the client
-    neither loads the host's roots nor turns off verification, so this does both."""
+    """A context for the client, whose own context refuses certificates that the agent accepts. The client does not load
+    the host's roots into a given context, and does not turn off verification in it, so this function does both."""
     from urllib3.util import create_urllib3_context
 
     context = as_go(create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if settings.verify_ssl else ssl.CERT_NONE))
@@ -82,7 +82,7 @@ def _trust(settings: Any) -> ssl.SSLContext:
 
 
 def _is_invalid(shown: ShownCertificate) -> bool:
-    """Whether it is not valid now."""
+    """Whether the client certificate is not valid now."""
     return of_pem(CLIENT, shown.where, shown.pem, datetime.now(UTC), NEW_CERTIFICATE).level is Level.FAILURE
 
 
@@ -108,7 +108,7 @@ def _check_server(api: Any, server: str, node: str, *, bootstrap: bool) -> Itera
             for one in check(api, node):
                 yield one
                 if one.subject == IDENTITY and one.level is Level.FAILURE:
-                    return  # another user may do none of the following
+                    return  # the API server refuses the other requests to another user
         except ApiException as error:
             yield refused(f"{server}, {check.__name__}", error.status, error.reason)
         except HTTPError as error:
@@ -130,7 +130,7 @@ def unreachable(server: str, error: str) -> Finding:
 
 
 def refused(what: str, status: int | None, reason: str | None) -> Finding:
-    """An answer that is an error. The client's own errors, as that of TLS, have no status."""
+    """The finding for an error. Errors of the client itself, such as a failed TLS handshake, have no status."""
     if not status:
         return unreachable(what, reason or "")
     if status == 401:

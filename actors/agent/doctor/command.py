@@ -44,7 +44,7 @@ from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
-"""Fields whose problems are already reported; the cluster is then not asked."""
+"""If one of these fields has a problem, the problem is reported already and the cluster is not asked."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
 
 
@@ -72,13 +72,14 @@ def run(context: Context) -> int:
 
 
 def text(finding: Finding, columns: int = 0) -> str:
-    """One finding as lines; its remedy, which may be a command, in one. `columns`: of the terminal, 0: none."""
+    """One finding as lines. Its remedy, which may be a command, stays in one line. `columns`: of the terminal; 0:
+    any."""
     said = wrapped(f"{finding.subject}: {finding.text}", columns, " " * 6, f"{_SIGNS[finding.level]:<4}  ")
     return "\n".join([*said, f"      -> {finding.remedy}"] if finding.remedy else said)
 
 
 def once_each(found: Iterable[Finding]) -> Iterator[Finding]:
-    """The same findings; of those in a row that have one remedy the last has it."""
+    """The findings. Of consecutive findings of one subject with the same remedy, only the last one keeps the remedy."""
     before: Finding | None = None
     for finding in found:
         if before is not None:
@@ -142,8 +143,8 @@ def findings(context: Context) -> Iterator[Finding]:
 
 
 def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None:
-    """None: the flags or the configuration are wrong. A kubeconfig that is wrong does not matter here. `in_force`: the
-    configuration with which the agent runs, whatever its files say now."""
+    """None: the flags or the configuration are invalid. An invalid kubeconfig does not matter here. `in_force`: load
+    the configuration with which the agent runs, whatever its files contain now."""
     try:
         return load(words, recover=False, in_force=in_force)
     except ConfigErrors:
@@ -151,7 +152,7 @@ def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None
 
 
 def _cluster(agent: Agent) -> Iterator[Finding]:
-    # before the node has a certificate, the kubeconfig to obtain it with
+    # before the node has a certificate, use the kubeconfig that obtains one
     bootstrap = bool(agent.bootstrap_kubeconfig) and not Path(agent.kubeconfig).exists()
     used = agent.bootstrap_kubeconfig if bootstrap else agent.kubeconfig
     stored = certificate_checks.stored_client_pair(agent)
@@ -163,7 +164,7 @@ def _pods(answers: Answers) -> Iterator[Finding]:
     if by_runtime:
         yield unknown("pods", answers.problems[-1])
         return
-    seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)  # without them pods have a status
+    seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)  # without events the status still explains a pod
     yield from agent_checks.pods(pods, seen.events if seen is not None else (), time.time(), removed)
 
 
@@ -201,7 +202,7 @@ def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
 
 
 def _words(context: Context, flagz: Flagz | None) -> list[str]:
-    """The flags of start: those after `--`, else those of the running agent, else the root directory only."""
+    """The flags of start: given after `--`, else from the running agent, else the root directory only."""
     if flagz is not None:
         return of_agent(flagz)
     return [f"--root-dir={context.arguments.root_dir}", *_given_flags(context)]
@@ -211,7 +212,7 @@ def _run_checks(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[F
     while True:
         try:
             check = next(checks, None)
-        except Exception as error:  # noqa: BLE001 - it is told, and ends this group of checks only
+        except Exception as error:  # noqa: BLE001 - it is reported, and ends this group of checks only
             yield unknown(subject, f"the check failed: {type(error).__name__}: {error_text(error)}")
             return
         if check is None:

@@ -12,8 +12,8 @@ import msgspec
 from supervision.cli.command import DEFAULT_ROOT_DIR
 
 _COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)(?:(?!: )[^;`()])*[^:;`()\s]")
-"""Those in a remedy that ask one agent: `start` names its directory, `config explain` asks none. What they are for may
-follow a colon."""
+"""The commands of a remedy that ask an agent: `start` names its own directory, `config explain` asks no agent. The
+purpose of a command may follow after a colon."""
 
 _PROGRAM: Final = re.compile(r"(sudo |)\bsupervise(?= [a-z])")
 
@@ -25,7 +25,7 @@ class Level(StrEnum):
     FAILURE = "failure"
     """The node cannot be Ready, or no pod can run."""
     UNKNOWN = "unknown"
-    """It could not be checked, and why."""
+    """It could not be checked; the text says why."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -56,10 +56,10 @@ def unknown(subject: str, text: str) -> Finding:
 
 
 def for_agent(finding: Finding, root_dir: str, typed: str = "supervise", as_root: str = "supervise") -> Finding:
-    """The same; each command of its remedy names the agent in `root_dir`, and begins with `typed`, behind sudo with
-    `as_root`: the words by which the shell finds `supervise`.
+    """The same finding with the commands of its remedy as the user must type them: with the option that names the agent
+    in `root_dir`, and beginning with `typed` or, after sudo, with `as_root`, by which the shell finds `supervise`.
 
-    A variable of the environment does not take the place of the option: sudo drops it."""
+    An environment variable cannot replace the option, because sudo drops it."""
     option = "" if root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(root_dir)}"
     named = _COMMANDS.sub(lambda found: f"{found[0]}{option}", finding.remedy)
     return msgspec.structs.replace(

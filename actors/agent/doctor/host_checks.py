@@ -68,7 +68,7 @@ def kernel(release: str, root: str = "/") -> Iterator[Finding]:
 
 
 def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[Finding]:
-    """`root`: of a made-up host. `refused`: failCgroupV1 is set, and no agent runs."""
+    """`root`: the root directory of a fake host. `refused`: failCgroupV1 is set, and no agent runs."""
     try:
         tree = find(root)
     except OSError as error:
@@ -194,18 +194,18 @@ def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
         yield ok("DNS", f"{file} names {', '.join(servers)}")
 
 
-def start(agent: Agent, told: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """Problems that would prevent a start now, without those in `told` and those of the other checks."""
+def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
+    """Problems that would prevent a start now, except those in `reported` and those that other checks find."""
     if pid := kubelet_on(agent.root_dir):
         yield failure("start", f"a kubelet with pid {pid} runs on {agent.root_dir}", "stop it first: its pods go on")
-    known = {str(problem) for problem in told}
+    known = {str(problem) for problem in reported}
     for problem in (*preflight.problems(agent, preflight.look_at_host(agent)), *start_checks.problems(agent)):
         if problem.path not in _OWN_CHECKS and str(problem) not in known:
             yield failure("start", str(problem), f"supervise config explain {problem.path}" if problem.path else "")
 
 
 def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
-    """All of this host. `running`: the agent runs, and has its ports."""
+    """All checks of this host. `running`: the agent runs and listens on its ports."""
     yield user(os.geteuid())
     yield kernel(platform.release())
     yield cgroups(agent.config.cgroupDriver, refused=agent.config.failCgroupV1 and not running)

@@ -30,7 +30,7 @@ _NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
 
 class Cause(msgspec.Struct, frozen=True):
     text: str
-    """'' if nothing says why."""
+    """'' if no cause is known."""
     remedy: str
 
 
@@ -45,7 +45,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
-    """`events`: of the whole node."""
+    """Why the pod does not run, and what mends it. `events`: the recent events of the whole node."""
     metadata = pod["metadata"]
     own = event_rows.of_object(events, "Pod", metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
     said = next(_causes(pod, own) if state(pod) != "Terminating" else _warnings(own), _Said("", state(pod)))

@@ -14,7 +14,7 @@ _OF_IMAGES: Final = re.compile(
 )
 """Reasons that are about an image."""
 _CNI_PLUGINS: Final = "bridge|host-local|portmap|loopback|firewall|bandwidth|tuning|dhcp|ptp|macvlan|ipvlan|vlan|static"
-"""Those of the package containernetworking-plugins."""
+"""The plugins of the package containernetworking-plugins."""
 NETWORK_PLUGIN: Final = (
     "ls /etc/cni/net.d /opt/cni/bin: if both are empty, install the cluster's network plugin (kubectl apply -f ...); "
     "else restart the runtime, which does not see each change"
@@ -44,7 +44,7 @@ _REMEDIES: Final = _table(
     ("OutOf|Insufficient|doesn't fit|didn't have enough|no set of running pods found to reclaim resources",
      "supervise pods -o wide: end others, or ask for less"),
 )  # fmt: skip
-"""In the order in which they are tried."""
+"""(pattern of a reason, its remedy); the first match counts."""
 _IMAGE_REMEDIES: Final = _table(
     ("x509: |certificate signed by unknown", "the registry's CA into certs.d/HOST/hosts.toml of the runtime"),
     (r"pull access denied|unauthorized|authentication required|authorization failed|\b401\b|403 forbidden",
@@ -68,7 +68,7 @@ def remedy_for(sign: str, image: str, namespace: str) -> str:
 
 
 def _registry(text: str, image: str) -> str:
-    """The address that the runtime asked, else that of the image's registry."""
+    """The address that the runtime asked, else the address of the image's registry."""
     if asked := _ASKED.search(text):
         return asked[1]
     first, slash, _ = image.partition("/")

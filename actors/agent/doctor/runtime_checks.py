@@ -47,8 +47,8 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
 
 
 def _look_into(agent: Agent, first: str = "") -> str:
-    """What shows why the runtime fails; `first`: before it, for one that is a unit of systemd. A managed one is none:
-    the agent replaces it."""
+    """The command that shows why the runtime fails. `first`: text before it, unless the runtime is managed: a managed
+    runtime is no unit of systemd, and the agent replaces it."""
     if not agent.managed_runtime:
         return f"{first}journalctl -u containerd"
     log = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir).log_file
@@ -65,7 +65,7 @@ async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
 
 
 def of_status(status: RuntimeStatus, remedy: str = "journalctl -u containerd") -> Iterator[Finding]:
-    """The runtime's status of itself. `remedy`: for a runtime that is not ready. Pure."""
+    """The findings for the status that the runtime reports. `remedy`: for a runtime that is not ready. Pure."""
     if not status.runtime_ready:
         said = status.runtime_message or status.message
         yield failure(RUNTIME, f"it says that it is not ready: {said}", remedy)

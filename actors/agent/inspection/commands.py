@@ -1,7 +1,7 @@
 """The options of `supervise pods`, `supervise describe pod NAME` and `supervise events`.
 
-They ask the status manager or, if it does not answer, the PLEG: they then show only the runtime's state. Exit codes are
-those of every subcommand.
+They ask the status manager. If it does not answer, they ask the PLEG and show only the runtime's state. They have the
+exit codes of every subcommand.
 """
 
 from __future__ import annotations

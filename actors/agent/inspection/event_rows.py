@@ -42,7 +42,7 @@ def none_since(since: float, now: float) -> str:
 
 
 def identity(event: RecentEvent) -> str:
-    """The same for an event that is seen again."""
+    """Identifies an event: equal if the event is seen again."""
     parts = (event.kind, event.namespace, event.name, event.uid, event.field, event.type, event.reason, event.message)
     return "\0".join(parts)
 
@@ -53,7 +53,7 @@ def container_of(field: str) -> str:
 
 
 def of_object(events: Iterable[RecentEvent], kind: str, namespace: str, name: str, uid: str = "") -> list[RecentEvent]:
-    """The events of one object. `uid`, if known, excludes those of an earlier pod with the same name."""
+    """The events of one object. `uid`, if known, excludes the events of an earlier pod with the same name."""
     return [
         event
         for event in events

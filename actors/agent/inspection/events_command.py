@@ -59,7 +59,7 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, 
 
 
 def _of_pod(seen: Sequence[RecentEvent], arguments: argparse.Namespace, answers: Answers) -> list[RecentEvent]:
-    """Those that are asked for. Raises CommandError if there is no such pod, unless it is waited for."""
+    """The wanted events. Raises CommandError if there is no such pod, unless --watch waits for it."""
     if arguments.types:
         seen = [event for event in seen if event.type in arguments.types]
     wanted = _wanted_pod(arguments)

@@ -14,11 +14,11 @@ _EQUALS: Final = re.compile(rf"({_KEY})\s*(=|==|!=)\s*({_VALUE})")
 _IN: Final = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)")
 _EXISTS: Final = re.compile(rf"(!?)\s*({_KEY})")
 _COMMA: Final = re.compile(r",(?![^()]*\))")
-"""One that is not within parentheses."""
+"""A comma that is not within parentheses."""
 
 
 def parse(text: str) -> list[Requirement]:
-    """`a=b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, several by comma.
+    """`a=b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`; several are separated by commas.
 
     Raises ValueError with the wrong part."""
     return [_requirement(part.strip()) for part in _COMMA.split(text)] if text else []

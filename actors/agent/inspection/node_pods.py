@@ -58,7 +58,7 @@ def refused_by(sources: PodSources) -> list[str]:
 
 
 def unread_of(sources: PodSources) -> str:
-    """Which sources were not read yet, since the agent was started: it does not know their pods; '' for none."""
+    """The sources that the agent has not read since its start, so that it does not know their pods; '' for none."""
     waiting = ", ".join(source.name for source in sources.sources if not source.ready)
     return (
         f"pods of {waiting} are not read yet, and those that run are not shown: see `supervise status`"
@@ -111,14 +111,14 @@ def _state(container: CriContainer) -> Object:
 
 
 def _older(pod: PodRuntime, newest: CriContainer) -> list[CriContainer]:
-    """The ended ones of the same name, the newest first."""
+    """The earlier instances of the container that have ended, newest first."""
     same = [one for one in pod.containers if one.name == newest.name and one.id != newest.id]
     return [one for one in same if one.state is CriContainerState.EXITED]
 
 
 def why_not(error: NoSuchPod, refused: Sequence[str], wanted: str, problems: Sequence[str] = ()) -> str:
-    """The error, with what is known of refused manifests: the one of that pod or file, or that there are some.
-    `problems`: why it may not be known."""
+    """The text of the error. If a manifest of that pod or file is refused, its errors explain it; if others are
+    refused, the text says so. `problems`: why the pod may not be known."""
     if its := of_name(refused, wanted):
         return "\n".join([f"there is no pod {wanted} on this node, because it is refused:", *its])
     if refused and not isinstance(error, SeveralPods):
@@ -145,8 +145,8 @@ def _names(error: str) -> set[str]:
 def find(
     pods: list[Object], wanted: str, namespace: str = "", refused: Sequence[str] = (), *, by_runtime: bool = False
 ) -> Object:
-    """The pod of that name, `namespace/name` or UID; the name of a static pod may lack the node's, which its manifest
-    does not have. `refused`: errors, whose names may be meant, too. `by_runtime`: see NodePods.
+    """The pod of that name, `namespace/name` or UID. A static pod is also found by the name in its manifest, without
+    the node's name. `refused`: errors of manifests; their names are suggested too. `by_runtime`: see NodePods.
 
     Raises NoSuchPod, PodNotKnown."""
     space, _, name = wanted.rpartition("/")

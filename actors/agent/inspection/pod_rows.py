@@ -129,7 +129,7 @@ def age(time: str | None, now: float) -> str:
 
 def whole_seconds(length: float) -> str:
     """As kubectl shows ages: `90s`, `2m5s`, `47m`, `3h5m`, `20h`, `3d4h`, `90d`, `2y30d`, the less exact the longer
-    (HumanDuration of apimachinery's util/duration). Never below zero: another clock may have written its begin."""
+    (HumanDuration of apimachinery's util/duration). Never below zero: another clock may have written the time."""
     total = max(0, int(length))
     minutes, hours, days = total // _MINUTE, total // _HOUR, total // _DAY
     if minutes < 2:

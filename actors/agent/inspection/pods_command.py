@@ -100,12 +100,12 @@ def _where(found: NodePods, arguments: argparse.Namespace) -> str:
 
 
 def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
-    # the sixth cell is the age, and the fifth says how long ago a restart was
+    # the sixth cell is the age; the fifth ends with the time since the last restart
     return (*row[:4], *(cell.partition(" ")[0] for cell in row[4:5]), *row[6:])
 
 
 def _say(text: str, arguments: argparse.Namespace) -> None:
-    """Beside the pods: on stderr where a program reads their names."""
+    """Print a line that is not a pod: to stderr if a program reads the names from stdout."""
     if arguments.output == "name":
         warn(text)
     else:

@@ -27,15 +27,15 @@ def node_pods(answers: Answers) -> NodePods:
 
 
 def from_sources(answers: Answers) -> tuple[list[str], str]:
-    """The errors of manifests and pods that do not run because of their content; and which sources were not read yet,
-    '' for none."""
+    """The errors of manifests and pods that do not run because of their content, and the sources that were not read yet
+    ('' for none)."""
     sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
     return (refused_by(sources), unread_of(sources)) if sources is not None else ([], "")
 
 
 def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool, frozenset[str]]:
-    """The pods as API objects, whether only the runtime told of them, and the UIDs of those that no source has.
-    Raises CommandError when no actor knows any.
+    """The pods as API objects, whether they come from the runtime only, and the UIDs of the pods that no source has.
+    Raises CommandError when no actor answers.
     """
     answer = answers.get(STATUS_MANAGER, GetPods(), Pods, "what follows is what the runtime has")
     if answer is not None:
@@ -48,7 +48,7 @@ def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool, frozenset[
 
 
 def workers_of(tree: Tree) -> int:
-    """How many shards the pods are spread over."""
+    """The number of shards."""
     return sum(is_pod_worker(actor.name) for actor in tree.actors)
 
 
