@@ -37,9 +37,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     container_logs_dir: str = CONTAINER_LOGS_DIR
     """Links <pod>_<namespace>_<container>-<id>.log to the logs."""
     runtime_endpoint: str = "unix:///run/containerd/containerd.sock"
-    """Address of the CRI runtime, `unix:///...`; with a managed runtime, that of the agent's containerd."""
+    """Address of the CRI runtime, `unix:///...`; the agent's own containerd if the runtime is managed."""
     image_endpoint: str = "unix:///run/containerd/containerd.sock"
-    """Address of the CRI image service; that of the runtime unless one is given."""
+    """Address of the CRI image service; the runtime's address by default."""
     managed_runtime: bool = False
     """The agent runs a containerd of its own (`--container-runtime-endpoint=managed`)."""
     workers: int = 2

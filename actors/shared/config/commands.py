@@ -2,8 +2,8 @@
 
 `history` and `rollback`, which deal with trials, are in the config controller's package, as is the registration.
 
-`check` and `show` take the flags of `supervise start`; without any, the program gives them those of a running agent.
-None of these commands needs one.
+`check` and `show` take the flags of `supervise start`. Without flags they use the flags of a running agent. None of
+these commands needs one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Usage: supervise config check [-o json] [flags of start]     validate flags, fil
        supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
 
-Without flags, or with --root-dir only, `check` and `show` take those of the agent that runs there.
+Without flags, or with --root-dir only, `check` and `show` use the flags of the agent that runs there.
 
 Examples:
 

@@ -186,7 +186,7 @@ def _flag(name: str, effect: Callable[[str], str]) -> str:
 
 
 def flag_text(flag: Flag) -> tuple[str, str]:
-    """(text, default) of a flag; those of its field if it sets one."""
+    """(text, default) of a flag, taken from its field if it sets one."""
     if not flag.field:
         return flag.text or f"No effect: there is no {flag.missing}.", flag.default
     entry = next(entry for entry in entries() if entry.path == flag.field)

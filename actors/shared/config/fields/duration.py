@@ -1,4 +1,4 @@
-"""Durations as Go writes them: `1h30m0s`, `100ms`. The grammar is exactly that of Go's time.ParseDuration.
+"""Durations as Go writes them: `1h30m0s`, `100ms`. The grammar is the one of Go's time.ParseDuration.
 
 A Duration is a float of seconds, for use with timers; it also keeps its exact nanoseconds, to print as in Go.
 """
@@ -27,7 +27,7 @@ class DurationError(ValueError):
 
 
 class Duration(float):
-    """A span of time in seconds. `nanoseconds` is exact; comparison and arithmetic are those of the float."""
+    """A span of time in seconds. `nanoseconds` is exact; it compares and calculates as a float."""
 
     __slots__ = ("nanoseconds",)
     nanoseconds: int

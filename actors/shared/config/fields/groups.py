@@ -89,7 +89,7 @@ class Logging(Group, frozen=True):
     format: str = "text"
     """text (klog lines) or json."""
     flushFrequency: Duration = Duration(5)
-    """Longest time between two flushes of buffered lines; an integer is nanoseconds."""
+    """Maximum time between two flushes of buffered lines; an integer is nanoseconds."""
     verbosity: int = 0
     """A higher number logs more: 0 is for operators, 4 for debugging, 6 and above everything."""
     vmodule: list[VModule] = []
@@ -104,7 +104,7 @@ class Tracing(Group, frozen=True):
     endpoint: str | None = None
     """gRPC collector, plaintext; unset is localhost:4317."""
     samplingRatePerMillion: int | None = None
-    """Spans sampled of a million; unset follows the caller's decision, else never."""
+    """Number of spans in a million that are sampled; unset: as the caller decides, else none."""
 
 
 # -- resources and the rest -------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class MemoryReservation(Group, frozen=True):
 
 class CrashLoopBackOff(Group, frozen=True):
     maxContainerRestartPeriod: Duration | None = Duration(300)
-    """Ceiling of the delay between restarts of a crashing container, 1s to 300s."""
+    """Maximum delay between restarts of a crashing container, 1s to 300s."""
 
 
 class UserNamespaces(Group, frozen=True):

@@ -107,7 +107,7 @@ class KubeletConfiguration(Group, frozen=True):
     httpCheckFrequency: Duration = Duration(20)
     """Time between two requests to staticPodURL."""
     syncFrequency: Duration = Duration(60)
-    """Longest time between two reconciliations of a pod."""
+    """Maximum time between two reconciliations of a pod."""
 
     # -- node and API server ------------------------------------------------------------------------------------------
     registerNode: bool = True
@@ -117,23 +117,23 @@ class KubeletConfiguration(Group, frozen=True):
     providerID: str = ""
     """Identity of the machine at its provider, written to the node's spec."""
     podCIDR: str = ""
-    """Pod network, CIDR, in standalone mode; joined, the control plane gives it."""
+    """CIDR of the pod network in standalone mode; in a cluster, the control plane sets it."""
     nodeStatusUpdateFrequency: Duration = Duration(10)
     """Time between two computations of the node's status."""
     nodeStatusReportFrequency: Duration = Duration(300)
     """Time between two posts of an unchanged status. Default: nodeStatusUpdateFrequency if only that is given."""
     nodeLeaseDurationSeconds: int = 40
-    """Seconds a lease holds; it is renewed every quarter of that."""
+    """Duration of the node lease in seconds; it is renewed every quarter of that time."""
     nodeStatusMaxImages: int = 50
-    """Most images listed in the node's status; -1 is all, 0 none."""
+    """Maximum number of images in the node's status; -1 is all, 0 none."""
     contentType: str = "application/vnd.kubernetes.protobuf"
     """Media type spoken with the API server."""
     kubeAPIQPS: int = 50
-    """Requests a second to the API server; 0 is the client library's default."""
+    """Maximum requests a second to the API server; 0 is the client library's default."""
     kubeAPIBurst: int = 100
     """Requests allowed in a burst above kubeAPIQPS."""
     eventRecordQPS: int = 50
-    """Events created a second; 0 is the client library's default."""
+    """Maximum events created a second; 0 is the client library's default."""
     eventBurst: int = 100
     """Events allowed in a burst above eventRecordQPS."""
     configMapAndSecretChangeDetectionStrategy: str = "Watch"
@@ -145,40 +145,40 @@ class KubeletConfiguration(Group, frozen=True):
     containerRuntimeEndpoint: str = "unix:///run/containerd/containerd.sock"
     """Socket of the container runtime; `managed` runs a containerd of our own."""
     imageServiceEndpoint: str = ""
-    """Socket of the image service; empty: that of the runtime."""
+    """Socket of the image service; empty: the socket of the runtime."""
     runtimeRequestTimeout: Duration = Duration(120)
-    """Deadline of calls to the runtime, pull, logs, exec and attach excepted."""
+    """Deadline of calls to the runtime, except pull, logs, exec and attach."""
     registryPullQPS: int = 5
-    """Image pulls started a second; 0 is no limit."""
+    """Maximum image pulls started a second; 0 is no limit."""
     registryBurst: int = 10
     """Image pulls allowed in a burst above registryPullQPS."""
     serializeImagePulls: bool = True
     """Pull one image at a time; false by default where maxParallelImagePulls is above 1."""
     maxParallelImagePulls: int | None = None
-    """Most pulls at a time when they are parallel; unset is no limit."""
+    """Maximum number of parallel pulls; unset is no limit."""
     imagePullCredentialsVerificationPolicy: str = "NeverVerifyPreloadedImages"
     """Which images already on the node need their pull credentials checked before a pod may use them."""
     preloadedImagesVerificationAllowlist: list[str] = []
     """Images that imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages exempts; a trailing /* matches
     what follows."""
     imageMinimumGCAge: Duration = Duration(120)
-    """Youngest age at which an unused image may be deleted."""
+    """Minimum age of an unused image before it may be deleted."""
     imageMaximumGCAge: Duration = Duration(0)
     """Images unused for longer are deleted; 0 is never."""
     imageGCHighThresholdPercent: int = 85
-    """Use of the image disk, percent, at which images are collected; 100 is never."""
+    """Usage of the image disk, in percent, at which unused images are deleted; 100 is never."""
     imageGCLowThresholdPercent: int = 80
-    """Use of the image disk, percent, that collection aims for."""
+    """Usage of the image disk, in percent, down to which unused images are deleted."""
     podLogsDir: str = "/var/log/pods"
-    """Directory under which each pod has its log directory."""
+    """Directory that contains the log directory of each pod."""
     containerLogMaxSize: str = "10Mi"
     """Size, as a quantity, at which a container's log is rotated; negative is never."""
     containerLogMaxFiles: int = 5
     """Log files kept for a container, the live one included."""
     containerLogMaxWorkers: int = 1
-    """Rotations at a time."""
+    """Maximum number of concurrent log rotations."""
     containerLogMonitorInterval: Duration = Duration(10)
-    """Time between two looks at the sizes of logs."""
+    """Time between two checks of the sizes of logs."""
     crashLoopBackOff: CrashLoopBackOff = CrashLoopBackOff()
     """Delays of a container that keeps crashing."""
     seccompDefault: bool = False
@@ -207,13 +207,13 @@ class KubeletConfiguration(Group, frozen=True):
 
     # -- resources of the node ----------------------------------------------------------------------------------------
     maxPods: int = 110
-    """Most pods on the node."""
+    """Maximum number of pods on the node."""
     podsPerCore: int = 0
-    """Most pods for each core, within maxPods; 0 is no such bound."""
+    """Maximum number of pods for each core, within maxPods; 0 is no such limit."""
     podPidsLimit: int = -1
-    """Most process IDs of a pod; -1 is the node's limit."""
+    """Maximum number of process IDs in a pod; -1 is the node's limit."""
     maxOpenFiles: int = 1_000_000
-    """Files the agent may have open."""
+    """Maximum number of files that the agent may have open."""
     oomScoreAdj: int = -999
     """oom_score_adj of the agent's processes."""
     cgroupDriver: str = "cgroupfs"
@@ -235,13 +235,13 @@ class KubeletConfiguration(Group, frozen=True):
     cpuManagerPolicy: str = "none"
     """none, or static: exclusive CPUs for containers of Guaranteed pods that request whole CPUs."""
     cpuManagerPolicyOptions: dict[str, str] = {}
-    """Fine tuning of the static policy: option to true or false."""
+    """Options of the static policy, each true or false."""
     cpuManagerReconcilePeriod: Duration = Duration(10)
     """Time between two checks that containers have their CPUs."""
     memoryManagerPolicy: str = "None"
     """None, or Static: memory of NUMA nodes for Guaranteed pods."""
     reservedMemory: list[MemoryReservation] = []
-    """Memory of each NUMA node kept from pods under the static policy."""
+    """Memory of each NUMA node that is reserved from pods under the Static policy."""
     topologyManagerPolicy: str = "none"
     """none, best-effort, restricted or single-numa-node."""
     topologyManagerScope: str = "container"
@@ -263,9 +263,9 @@ class KubeletConfiguration(Group, frozen=True):
     protectKernelDefaults: bool = False
     """Refuse to start if kernel tunables differ, instead of changing them."""
     kernelMemcgNotification: bool = False
-    """Take notifications of the kernel for memory thresholds besides polling."""
+    """Use kernel notifications for memory thresholds in addition to polling."""
     localStorageCapacityIsolation: bool = True
-    """Account for and evict by ephemeral storage."""
+    """Account for ephemeral storage, and evict pods by their use of it."""
     systemReserved: dict[str, str | int] = {}
     """Quantities of cpu, memory, ephemeral-storage and pid kept for daemons of the host."""
     kubeReserved: dict[str, str | int] = {}
@@ -273,9 +273,9 @@ class KubeletConfiguration(Group, frozen=True):
     reservedSystemCPUs: str = ""
     """CPUs kept for the host, a list such as 0-3,7; replaces the reserved amounts of cpu."""
     systemReservedCgroup: str = ""
-    """Cgroup that is given the limits of systemReserved."""
+    """Cgroup that gets the limits of systemReserved."""
     kubeReservedCgroup: str = ""
-    """Cgroup that is given the limits of kubeReserved."""
+    """Cgroup that gets the limits of kubeReserved."""
     enforceNodeAllocatable: list[str] = msgspec.field(default_factory=lambda: ["pods"])
     """Limits to enforce by cgroup: pods, system-reserved, kube-reserved, the last two also with -compressible; or
     none."""
@@ -288,9 +288,9 @@ class KubeletConfiguration(Group, frozen=True):
     evictionSoftGracePeriod: dict[str, str] = {}
     """Signal to the duration for which a soft threshold must be crossed."""
     evictionPressureTransitionPeriod: Duration = Duration(300)
-    """How long a pressure condition stays after it was last seen."""
+    """How long a pressure condition stays true after the pressure was last seen."""
     evictionMaxPodGracePeriod: int = 0
-    """Most seconds that a pod is given on soft eviction."""
+    """Maximum termination grace period, in seconds, of a pod on soft eviction."""
     evictionMinimumReclaim: dict[str, str] = {}
     """Signal to quantity or percentage that must be free beyond the threshold."""
     mergeDefaultEvictionSettings: bool = False

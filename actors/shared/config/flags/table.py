@@ -193,7 +193,7 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("image-credential-provider-bin-dir", "string", text="Directory of credential plug-ins.", group=IMAGES),
     Flag("seccomp-default", "bool", default="false", text="Same as the field seccompDefault.", group=IMAGES),
     Flag("minimum-container-ttl-duration", "duration", default="0s", group=IMAGES, deprecated=True,
-         text="Youngest age at which a dead container is removed."),
+         text="Minimum age of a dead container before it is removed."),
     Flag("maximum-dead-containers-per-container", "int32", default="1", group=IMAGES, deprecated=True,
          text="Dead instances to keep of each container, at least the last one; negative: no limit."),
     Flag("maximum-dead-containers", "int32", default="-1", group=IMAGES, deprecated=True,

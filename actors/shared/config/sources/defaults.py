@@ -81,7 +81,7 @@ def _default_of(path: str) -> Any:
 
 
 def _is_zero(value: Any, default: Any) -> bool:
-    """Whether the value is the zero of the field's type: that of its default."""
+    """Whether the value is the zero of the field's type, which is the type of `default`."""
     if isinstance(default, Duration) and isinstance(value, str):
         try:
             return Duration.parse(value).nanoseconds == 0

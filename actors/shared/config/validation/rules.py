@@ -156,7 +156,7 @@ RULES: Final[tuple[Rule, ...]] = (
     # -- the agent itself
     each("featureGates", "must be feature gates of 1.36; locked ones cannot be changed", node_checks.wrong_gate),
     Rule("featureGates", "a gate that is on needs the gates that it depends on", node_checks.gate_dependencies),
-    Rule("featureGates", "must not be a gate whose feature is missing and missed", node_checks.refused_gate),
+    Rule("featureGates", "must not be an alpha gate that pods rely on and that is missing", node_checks.refused_gate),
     one_of("logging.format", "text", "json"),
     positive("logging.flushFrequency", "s"),
     between("logging.verbosity", 0, 2147483647),
