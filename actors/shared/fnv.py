@@ -10,14 +10,14 @@ _MASK_128: Final = (1 << 128) - 1
 
 
 def fnv1a_32(text: str | bytes, found: int = _OFFSET_32) -> int:
-    """Of the text's UTF-8 bytes. `found`: that of a text that this one continues."""
+    """The hash of the text's UTF-8 bytes. `found`: the hash of the text before it, to continue that one."""
     for byte in text.encode() if isinstance(text, str) else text:
         found = ((found ^ byte) * _PRIME_32) & 0xFFFFFFFF
     return found
 
 
 def fnv1a_128(data: bytes) -> str:
-    """As 32 hexadecimal digits."""
+    """The hash, as 32 hexadecimal digits."""
     value = _OFFSET_128
     for byte in data:
         value = ((value ^ byte) * _PRIME_128) & _MASK_128

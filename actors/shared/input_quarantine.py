@@ -24,7 +24,7 @@ class InputQuarantine:
     """The quarantine of one actor. A changed input is tried again."""
 
     def __init__(self, actor: Actor, run_dir: str, work: str, kind: Literal["pod", "image"] = "pod") -> None:
-        """`work`: the name of the actor's work for one input, for texts."""
+        """`work`: what the actor does with one input, for messages."""
         self._actor, self._work, self._kind = actor, work, kind
         self._journal: Journal | None = None
         try:

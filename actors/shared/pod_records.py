@@ -5,8 +5,8 @@
 
 Allocated resources are those that a pod was admitted with or resized to; actuated resources are those that the runtime
 has applied to its containers (KEP-1287). The container manager writes the files, the pod workers read them when they
-begin. The checksum is that of Go's text form of `data`. Two fields are ours, and no kubelet reads them: `ContainerIDs`,
-`ResizeUnderWay`.
+start. The checksum is computed from Go's text form of `data`. No kubelet reads the two fields that this agent adds:
+`ContainerIDs` and `ResizeUnderWay`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class NodeObject(msgspec.Struct, frozen=True):
     metadata: NodeMetadata = NodeMetadata()
     spec: NodeSpec = NodeSpec()
     extended: dict[str, int] = {}
-    """Allocatable extended resources: those of plugins, and those that others have advertised."""
+    """Allocatable extended resources, advertised by plugins or by others."""
 
 
 class _Status(msgspec.Struct):

@@ -62,7 +62,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     has."""
     usage: AdmittedUsage = AdmittedUsage()
     conditions: frozenset[str] = frozenset()
-    """Those of MemoryPressure, DiskPressure and PIDPressure that are true."""
+    """The true ones among the conditions MemoryPressure, DiskPressure and PIDPressure."""
     shutting_down: bool = False
     allowed_sysctls: Sequence[str] = ()
     """allowedUnsafeSysctls."""

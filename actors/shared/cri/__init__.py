@@ -21,7 +21,7 @@ pod_lookup.py          reads the sandboxes and containers of one pod from the ru
 sandbox_calls.py       the runtime service's calls for sandboxes
 silence.py             reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime
-stats_calls.py         the calls for statistics of containers; those of sandboxes come from cgroups
+stats_calls.py         the calls for statistics of containers; statistics of sandboxes come from cgroups
 stats_conversion.py    converts the runtime's statistics to the values of stats.py
 transport.py           transports CRI calls to a runtime: gRPC over a Unix socket
 """

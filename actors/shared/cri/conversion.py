@@ -66,7 +66,7 @@ def id_of(text: str) -> str:
 def check_id(found: str, wanted: str) -> None:
     """Raises RuntimeFailure for an answer about another object, which would otherwise be applied to this one."""
     if found != wanted:
-        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers of {found}, and was asked for {wanted}")
+        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers about {found}, but was asked about {wanted}")
 
 
 def _attempt(number: int) -> int:

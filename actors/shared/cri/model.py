@@ -161,7 +161,7 @@ class RuntimeStatus(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     runtime_message: str = ""
     network_message: str = ""
-    """`message` in two parts: the problem of the runtime and that of its network."""
+    """`message` in two parts: the problem of the runtime and the problem of its network."""
     handlers: list[RuntimeHandler] = []
     supplemental_groups_policy: bool = False
     """The feature of that name; false on old runtimes, which ignore the field silently."""

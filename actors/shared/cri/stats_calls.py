@@ -1,4 +1,4 @@
-"""The calls for statistics of containers; those of sandboxes come from cgroups (actors/shared/stats)."""
+"""The calls for statistics of containers. Statistics of sandboxes come from cgroups (actors/shared/stats)."""
 
 from __future__ import annotations
 

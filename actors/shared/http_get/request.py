@@ -16,7 +16,7 @@ _HOST: Final = re.compile(r"[0-9A-Za-z!$%&'()*+,.:;=_~\[\]-]*")
 _ZONE: Final = re.compile(r"%[^\]]*\]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _OWN: Final = frozenset({"Host", "User-Agent", "Content-Length", "Transfer-Encoding", "Trailer"})
-"""What the client itself decides."""
+"""Headers that the client itself writes, or omits."""
 
 
 def request(url: Url, headers: Headers, user_agent: str) -> bytes:
@@ -51,12 +51,12 @@ def collected(headers: Headers) -> dict[str, list[str]]:
 
 
 def without(headers: Headers, name: str) -> Headers:
-    """`name`: in small letters."""
+    """The headers except those with this name. `name`: in lower case."""
     return [header for header in headers if header[0].lower() != name]
 
 
 def _host(text: str) -> str:
-    """Empty where it can be no host. The zone of an address stays here."""
+    """The Host header for this text, without the zone of an address; empty if it cannot be a host."""
     return _ZONE.sub("]", text) if _HOST.fullmatch(text) else ""
 
 

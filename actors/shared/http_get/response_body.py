@@ -25,7 +25,7 @@ class ResponseBody:
 
     async def read(self, status: int, fields: Mapping[str, str]) -> None:
         """Read up to BODY_BYTES, to the announced length, the last chunk, or the end of the connection where neither is
-        announced. `fields`: by name in small letters.
+        announced. `fields`: by name in lower case.
 
         Raises BodyError; OSError and asyncio.IncompleteReadError when the connection ends before the body.
         """

@@ -18,13 +18,13 @@ _MOST_INTERIM: Final = 10
 _VERSION: Final = re.compile(r"HTTP/[0-9]\.[0-9]")
 _BLANKS: Final = " \t"
 _LENGTH_DIGITS: Final = 19
-"""Of the largest 64-bit number."""
+"""The digits of the largest 64-bit number."""
 
 
 class ResponseHead(NamedTuple):
     status: int
     fields: dict[str, str]
-    """The first value of each name, names in small letters."""
+    """The first value of each name, names in lower case."""
 
 
 async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
@@ -72,7 +72,7 @@ def _status(line: str) -> int:
 
 
 def _fields(lines: list[str]) -> dict[str, list[str]]:
-    """The values by name in small letters. A continuation line begins with a blank and belongs to the previous line."""
+    """The values by name in lower case. A continuation line begins with a blank and belongs to the previous line."""
     whole: list[str] = []
     for line in lines:
         if line[0] not in _BLANKS:

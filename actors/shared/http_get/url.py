@@ -36,7 +36,7 @@ class Url(msgspec.Struct, frozen=True):
     """A URL, its path escaped so that it can be sent."""
 
     scheme: str
-    """In small letters; empty in a reference."""
+    """In lower case; empty in a reference."""
     host: str
     """With the port, as in the Host header; empty in a reference and for `http:x`."""
     path: str

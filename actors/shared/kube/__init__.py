@@ -14,7 +14,7 @@ host_port.py           a host and a port as one word
 meta.py                base of the API types, and object metadata
 names.py               labels, annotations and fixed strings that the API, the runtime and other node tools read
 node_addresses.py      the addresses of this node: for its Node object, and for status.hostIPs of its pods
-node_selector.py       node selectors, as in a pod's required node affinity and in that of a PersistentVolume
+node_selector.py       node selectors, as in the required node affinity of a pod or a PersistentVolume
 persistent_volumes.py  PersistentVolumes and claims of them
 pod.py                 pods: spec, status, and the object itself
 pods.py                properties that follow from the pod object alone: identity, QoS class, requests and limits

@@ -125,8 +125,8 @@ def host_ips(node: bytes) -> list[str]:
 
 
 def has_specified(ips: list[str], given: str) -> bool:
-    """Whether the addresses of --node-ip (`given`) are among those of the Node object: they are not yet after a restart
-    with other ones."""
+    """Whether the Node object has the addresses of --node-ip (`given`). After a restart with other addresses it does
+    not have them yet."""
     return {_address(text) for text in specified_ips(given)} <= {_address(ip) for ip in ips}
 
 

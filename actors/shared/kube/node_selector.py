@@ -1,4 +1,4 @@
-"""Node selectors, as in a pod's required node affinity and in the nodeAffinity of a PersistentVolume. Pure."""
+"""Node selectors, as in the required node affinity of a pod or a PersistentVolume. Pure."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _largest(into: dict[str, int], more: dict[str, int]) -> None:
 
 
 def pod_requests(pod: Pod) -> dict[str, int]:
-    """The pod's requests: those of its containers, overridden by pod-level requests (KEP-2837), plus overhead."""
+    """The pod's requests: its containers' requests, overridden by pod-level requests (KEP-2837), plus overhead."""
     needs = container_sum(pod)
     if pod.spec.resources is not None:
         merged = {**pod.spec.resources.limits, **pod.spec.resources.requests}
@@ -117,7 +117,7 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 
 def pod_limits(pod: Pod) -> dict[str, int]:
-    """The pod's limits: those of its containers, overridden by pod-level limits (KEP-2837), without overhead. A
+    """The pod's limits: its containers' limits, overridden by pod-level limits (KEP-2837), without overhead. A
     container without a limit does not reduce the pod's limits."""
     most = _together(pod, container_limits)
     if pod.spec.resources is not None:

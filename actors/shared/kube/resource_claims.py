@@ -159,7 +159,7 @@ def _is_given(raw: msgspec.Raw) -> bool:
 
 
 def claim_names(pod: Pod, *, extended: bool) -> list[ClaimName]:
-    """The claims of the pod, without those that it does not need; `extended`: with that of its extended resources.
+    """The claims that the pod needs. `extended`: include the claim of its extended resources.
 
     Raises ResourceClaimError for one that is not made yet, ObjectError.
     """

@@ -64,8 +64,8 @@ def at(point: str, proc: str = "/proc") -> list[Mount]:
 
 
 def read_below(directory: str, proc: str = "/proc") -> list[Mount]:
-    """The mounts that `below` finds among those of `read`; of other lines only the mount point is read. Raises OSError,
-    MountInfoError."""
+    """The same as `below(read(), directory)`, but lines of other mounts are read only as far as the mount point. Raises
+    OSError, MountInfoError."""
     wanted, found = directory.rstrip("/") + "/", []
     for line in Path(proc, "self", "mountinfo").read_bytes().split(b"\n"):
         if line:

@@ -11,7 +11,7 @@ import msgspec
 
 MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS, MAX_DOMAIN_CHARACTERS = 3, 32, 2048, 253
 OF_CLUSTER: Final = 3
-"""Search domains that a pod gets before those of the host."""
+"""Search domains that a pod gets before the host's."""
 
 
 class Dns(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""The user and group IDs that the node may give to user namespaces of pods: those of the user `kubelet` in /etc/subuid
-and /etc/subgid, as getsubids reads them."""
+"""The user and group IDs that the node may give to user namespaces of pods: the ranges of the user `kubelet` in
+/etc/subuid and /etc/subgid, as getsubids reads them."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ _PODS: Final = (
     gauge("pod_config_quarantined_pods", "manifests that are in quarantine"),
     gauge("pod_config_manifest_errors", "manifests that cannot be read"),
     counter("status_manager_status_changes_total", "changes of a pod's status"),
-    counter("status_manager_outdated_observations_total", "reports of workers that were older than known ones"),
-    gauge("status_manager_unwritten_pods", "pods whose status is to be written to the API server"),
+    counter("status_manager_outdated_observations_total", "reports of workers that were older than the known state"),
+    gauge("status_manager_unwritten_pods", "pods whose status is not written to the API server yet"),
     counter("status_manager_status_writes_total", "writes of a pod's status", "code"),
-    gauge("troupelet_pods_stuck_terminating", "pods that are terminating for longer than their grace period", "phase"),
+    gauge("troupelet_pods_stuck_terminating", "pods that terminate for longer than their grace period", "phase"),
 )
 
 _STARTS: Final = (

@@ -20,8 +20,8 @@ Stamp = tuple[int, int]
 
 
 def look(directory: str, left_out: Callable[[], None] = lambda: None) -> dict[str, Stamp]:
-    """Stamp of each socket below the directory, by path, without hidden ones. `left_out` is called when there is more
-    than is looked at."""
+    """Stamp of each socket below the directory, by path, without hidden ones. `left_out` is called if the
+    directory has more entries than are read."""
     found: dict[str, Stamp] = {}
     for _, paths in _walk(directory, left_out):
         for path in paths:

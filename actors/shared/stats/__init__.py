@@ -1,11 +1,11 @@
 """Usage of the node, its pods and containers: CPU, memory, disks, network. Read on demand and cached for a while.
 
 cgroup_usage.py     usage figures of one cgroup, from its files on cgroup v1 and v2 (cgroups(7), cgroup-v2.rst)
-claimed_volumes.py  which claims the volumes of a pod come from
+claimed_volumes.py  reads which claims the volumes of a pod come from
 collector.py        takes samples of usage figures on demand, and caches each for a while
 directory_size.py   the size of a directory that others write to: files with several names once
 disk.py             the size of directories, and the free space of their file systems
-disk_io.py          what was read from and written to disks: of a cgroup, by v1's and v2's files, and of whole devices
+disk_io.py          reads and writes of disks: by one cgroup, from v1's and v2's files, and in all
 disk_usage.py       the disks of a sample: measured in disposable processes, because a disk may hang
 hanging_paths.py    asks about many paths of which some may hang: in one disposable process for all
 host.py             figures of the whole machine, from /proc (proc(5)) and psutil

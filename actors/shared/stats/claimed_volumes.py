@@ -1,4 +1,4 @@
-"""Which claims the volumes of a pod come from, by the file that the volume manager keeps in the pod's directory."""
+"""Reads which claims the volumes of a pod come from: the volume manager keeps a file in the pod's directory."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Collector:
         groups, found = self._groups(), await self._pods(running, stats)
         again = [one for one, pod in zip(running, found, strict=True) if not all(map(_has_rate, _parts(pod)))]
         if again or not all(map(_has_rate, groups.all())):
-            # seen for the first time: a reader that asks once is told a rate, too
+            # new cgroups are read twice, so that a reader that asks once gets a rate, too
             await asyncio.sleep(FIRST_RATE_SECONDS)
             groups = self._groups()
             newer = {pod.sandbox.id: pod for pod in await self._pods(again, stats)}
@@ -226,7 +226,7 @@ class Collector:
         return found
 
     def process_count(self, sample: UsageSample) -> dict[str, int]:
-        """The current number of processes of each pod, by UID: those of its containers and its sandbox."""
+        """The current number of processes in each pod's containers and sandbox, by UID."""
         return {pod.sandbox.pod_uid: sum(count_of(self.tree, path) for path in _cgroups_of(pod)) for pod in sample.pods}
 
 
@@ -261,8 +261,8 @@ def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:
 
 
 def own_cgroup(proc: str = "/proc") -> str:
-    """The agent's own cgroup, from /proc/self/cgroup (cgroups(7)). Empty where, on v1, the controllers of CPU and
-    memory have it in different ones: the figures of one would be those of other processes, too. So does the kubelet."""
+    """The agent's own cgroup, from /proc/self/cgroup (cgroups(7)). Empty if the agent has different
+    v1 cgroups for CPU and for memory: one of them would also count other processes. The kubelet does the same."""
     try:
         with open(f"{proc}/self/cgroup", encoding="utf-8") as file:
             lines = [line.rstrip("\n").split(":", 2) for line in file]

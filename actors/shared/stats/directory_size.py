@@ -22,8 +22,8 @@ _DONE: Final = object()
 
 
 class _Place(NamedTuple):
-    """A directory below the path. Those beside it share what is above: a path of 100 KB for each of a million of them
-    would fill the memory of the node."""
+    """A directory below the path. Siblings share the path of their parent: a path of 100 KB for each of a million
+    directories would fill the memory of the node."""
 
     above: _Place | None
     name: str

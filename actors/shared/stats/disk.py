@@ -1,7 +1,6 @@
 """The size of directories, and the free space of their file systems. Runs in a disposable process: a disk may hang.
 
-What is mounted in a pod's volumes is not touched by `measure_pods`, as any of it may hang: `measure_volumes` measures
-that.
+`measure_pods` does not touch mounts in a pod's volumes, because any of them may hang. `measure_volumes` measures them.
 """
 
 from __future__ import annotations
@@ -24,22 +23,24 @@ _CSI = "kubernetes.io~csi"
 _PERSISTENT = ("kubernetes.io~nfs", "kubernetes.io~local-volume")
 """Directories of plugins, in which a PersistentVolume has its own name."""
 _WHOLE = (_CSI, *_PERSISTENT)
-"""A file system that is no part of the node's own may be huge, and is the volume's own: what is used there is all that
-is."""
+"""Volumes with a file system of their own, which may be huge. It holds nothing else, so its used bytes are the volume's
+and nothing is walked."""
 _DEVICES = "volumeDevices"
 WALK_SECONDS = 20.0
-"""For the files of all pods."""
+"""The time limit for the files of all pods."""
 
 
 def measure_pods(
     pods: list[list[str]], seconds: float = WALK_SECONDS, *, volumes: bool = True
 ) -> dict[str, dict[str, Any]]:
-    """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
-    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes what `measure_volumes` answers
-    but the name; `mounted`: the paths of the volumes that are left to that.
+    """The disk usage of pods. `pods`: [UID, the pod's directory, the directory of its logs] of each.
 
-    Pods take turns; after so many seconds, figures are what has been seen so far. So one with more files than can be
-    counted has figures that are too small, and the others have theirs. `volumes`: False leaves them out."""
+    Returns by UID `volumes` and `logs`, each by name, and `own`, the files that the agent wrote for the pod. Each entry
+    has `used_bytes` and `inodes_used`; a volume also has the other values of `measure_volumes`, without `name`.
+    `mounted`: the paths of the volumes that only `measure_volumes` may measure.
+
+    Pods take turns. After `seconds` the figures are what was counted so far: a pod with too many files has figures that
+    are too small, and the other pods have theirs. `volumes`: False leaves volumes out."""
     points = [mount.point for mount in mountinfo.read() if mount.kind not in _IN_MEMORY] if volumes else []
     found = [
         _PodDirectories(uid, os.path.realpath(directory), logs, points, volumes=volumes)
@@ -53,7 +54,7 @@ def measure_pods(
 
 
 class _PodDirectories:
-    """What of a pod is on the node's own file systems, and what is mounted in its volumes."""
+    """The directories of a pod on the node's own file systems, and the mounts in its volumes."""
 
     def __init__(self, uid: str, directory: str, logs: str, points: list[str], *, volumes: bool) -> None:
         self.uid, self._top = uid, f"{directory}/volumes"
@@ -67,11 +68,11 @@ class _PodDirectories:
             "/".join(point[len(top) + 1 :].split("/")[:2]) for point in points if point.startswith(f"{top}/")
         }
         self._volumes: dict[str, DirectorySize | None] = {}
-        """By path; None: its file system is asked."""
+        """By path; None: the usage of its file system counts."""
         for plugin in _names(top) if volumes else ():
             for name in _names(f"{top}/{plugin}"):
                 path = f"{top}/{plugin}/{name}"
-                # what is no directory is a note of the volume manager
+                # a regular file here is a record of the volume manager
                 if f"{plugin}/{name}" not in self._mounted and os.path.isdir(path):
                     self._volumes[path] = _size(path) if plugin not in _WHOLE else None
         self._logs = {name: _size(f"{logs}/{name}") for name in _names(logs)}
@@ -104,9 +105,10 @@ def _figures(size: DirectorySize | None) -> dict[str, int]:
 
 
 def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
-    """By path, without those that went away: `name` as the pod calls it, `used_bytes` and `inodes_used`, the figures of
-    `file_system`, the name of the `claim`, if there is one, and how it was measured (`metric_source`) and for how many
-    `seconds`. Of a device: its `capacity_bytes` only."""
+    """The figures of volumes by path, without volumes that were unmounted meanwhile.
+
+    `name`: the volume's name in the pod; `used_bytes`, `inodes_used`, and the figures of `file_system`; `claim`, if it
+    has one; `metric_source`: how it was measured; `seconds`: how long that took. A device only has `capacity_bytes`."""
     found: dict[str, dict[str, Any]] = {}
     for path in paths:
         size = _size(path) if path.split("/")[-2] not in _WHOLE else None
@@ -155,7 +157,7 @@ def _claimed_name(pod_dir: str, name: str) -> ClaimedName:
 
 
 def _driver_volume_names(path: str, name: str) -> tuple[str, str, str]:
-    """What the pod calls a driver's volume, its claim and its driver, as the volume manager has written it there."""
+    """A CSI volume's name in the pod, its claim and its driver, from the file that the volume manager wrote."""
     try:
         found = json.loads(read_private(f"{path}/vol_data.json"))
     except (OSError, ValueError):
@@ -171,13 +173,13 @@ def _names(path: str) -> list[str]:
 
 
 def has_claims(pods_dir: str) -> bool:
-    """Whether any pod may have the volume of a claim that is measured. Touches the pods' own directories only."""
+    """Whether any pod may have a volume of a claim to measure. Reads the pods' own directories only."""
     return any(os.path.exists(claims_file(f"{pods_dir}/{uid}")) for uid in _names(pods_dir))
 
 
 def file_systems(paths: list[str]) -> dict[str, dict[str, Any]]:
-    """By path, without missing ones: the used bytes are those of the whole file system. `source`: what is mounted,
-    as the mount table has it."""
+    """The figures of whole file systems by path, without missing paths. `source`: the mounted device in the mount
+    table."""
     found: dict[str, dict[str, Any]] = {}
     sources = _sources()
     for path in paths:
@@ -191,7 +193,7 @@ def file_systems(paths: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _sources() -> dict[str, str]:
-    """What is mounted from each device, by `major:minor`: a disk's path, or the name of what has no disk (proc(5))."""
+    """The source of each mounted device, by `major:minor`: a disk's path, or a name if there is no disk (proc(5))."""
     found: dict[str, str] = {}
     try:
         mounts = mountinfo.read()

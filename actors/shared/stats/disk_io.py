@@ -1,4 +1,4 @@
-"""What was read from and written to disks: of a cgroup, by v1's and v2's files, and of whole devices. Pure."""
+"""Reads and writes of disks: by one cgroup, from v1's and v2's files, and in all, from /proc/diskstats. Pure."""
 
 from __future__ import annotations
 

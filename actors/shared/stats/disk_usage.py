@@ -23,9 +23,9 @@ from .pod_disks import AskDrivers, PodDisks, no_drivers
 from .sample import Disk, UsageSample
 
 DISK_SECONDS: Final = 10.0
-"""For the file systems of the node and the runtime."""
+"""The time limit for the file systems of the node and the runtime, in seconds."""
 FIRST_DISK_SECONDS: Final = 3.0
-"""How long an answer waits for the disks when there are no recent figures of them."""
+"""How long an answer waits for the disks if their figures are not recent, in seconds."""
 PERIOD_SECONDS: Final = 60.0
 _FILE_SYSTEMS: Final = "actors.shared.stats.disk:file_systems"
 

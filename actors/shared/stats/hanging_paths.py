@@ -1,6 +1,6 @@
-"""Reads figures of many paths, some of which may hang: in one disposable process for all, or in one for each path when
-that does not answer. A path that hangs is logged once, costs no other path its figures, and is tried again after
-growing pauses."""
+"""Reads figures of many paths, some of which may hang: in one disposable process for all paths or, if that one does not
+answer, in one for each path. A path that hangs is logged once and is tried again after growing pauses. The other paths
+keep their figures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class HangingPaths:
     ) -> None:
         self._disposable, self._log, self._clock = disposable, log, clock
         self._tries: dict[str, int] = {}
-        """Of the paths that hang."""
+        """The number of failed tries, by path that hangs."""
         self._retry_at: dict[str, float] = {}
 
     async def ask(self, function: str, paths: Collection[str], seconds: float) -> dict[str, Any]:
-        """The answers of `function`, which takes `paths` and answers by path. Those that hang are missing.
+        """The answers of `function`, which takes `paths` and answers by path, without the paths that hang.
 
         Raises DisposableError for any other failure.
         """

@@ -21,7 +21,7 @@ _TIERS: Final = re.compile(r"(?:kubepods-)?(besteffort|burstable)(?:\.slice)?")
 
 
 class PodCgroup(msgspec.Struct, frozen=True):
-    """A pod's cgroup, and those of its containers and its sandbox by id."""
+    """A pod's cgroup, and the cgroups of its containers and its sandbox by ID."""
 
     path: str
     containers: dict[str, str]

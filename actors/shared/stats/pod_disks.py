@@ -13,7 +13,7 @@ from .volume_figures import VolumeFigures
 
 PODS_SECONDS: Final = 30.0
 MOUNTED_SECONDS: Final = 10.0
-"""For all volumes with mounts. With more time, one that hangs would make the others' figures older."""
+"""The time limit for all mounted volumes. A longer one would let a volume that hangs delay the others' figures."""
 _PODS: Final = "actors.shared.stats.disk:measure_pods"
 _VOLUMES: Final = "actors.shared.stats.disk:measure_volumes"
 AskDrivers = Callable[[], Awaitable[list[VolumeFigures]]]
@@ -42,7 +42,8 @@ class PodDisks:
         return dict(await self._disposable(_PODS, {"pods": pods, "volumes": False}, PODS_SECONDS))
 
     async def measure(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
-        """Measure as `disk.measure_pods`, without volumes that hang. What a driver measures is its word alone.
+        """Measure as `disk.measure_pods`, without volumes that hang. If a driver measures a volume, only its figures
+        count.
 
         Raises DisposableError."""
         by_drivers, found = await asyncio.gather(

@@ -21,14 +21,13 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class CgroupSample(msgspec.Struct, frozen=True):
-    """A cgroup with its usage. `nano_cores`: recent usage in cores x 10^9; None if there
-    is one look at it only."""
+    """A cgroup with its usage. `nano_cores`: recent usage in cores x 10^9; None after a single reading."""
 
     path: str
     usage: CgroupUsage
     nano_cores: int | None = None
     created: float = 0.0
-    """Seconds since 1970, of groups of the node; 0: not known."""
+    """When it was created, in seconds since 1970; for cgroups of the node; 0: not known."""
 
 
 class ContainerSample(msgspec.Struct, frozen=True):
@@ -50,7 +49,7 @@ class PodSample(msgspec.Struct, frozen=True):
 
 
 Disk = dict[str, Any]
-"""`used_bytes`, `inodes_used`, and of a file system (see disk.py)."""
+"""`used_bytes`, `inodes_used`, and the figures of a file system (see disk.py)."""
 
 
 class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +63,7 @@ class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
     """kubelet, runtime, misc."""
     pods: list[PodSample]
     disks: dict[str, Disk] = {}
-    """Of each pod by UID: `volumes`, `logs`, `own`."""
+    """By the pod's UID: its `volumes`, `logs` and `own`."""
     disks_at: float = 0.0
     node_fs: Disk = {}
     image_fs: Disk = {}
@@ -72,7 +71,7 @@ class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usage_of(stats: ContainerStats, at: float) -> CgroupUsage:
-    """The runtime's figures, if the cgroup is not found. `at` is their time if the runtime says none."""
+    """The runtime's figures, if the cgroup is not found. `at` is their time if the runtime reports none."""
     cpu, memory, swap = stats.cpu, stats.memory, stats.swap
     return CgroupUsage(
         at=cpu.at_ns / 1e9 if cpu and cpu.at_ns else at,

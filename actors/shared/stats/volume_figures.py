@@ -18,9 +18,9 @@ class VolumeFigures(msgspec.Struct, frozen=True, kw_only=True):
     """'' for an inline volume."""
     driver: str
     figures: dict[str, int] | None = None
-    """`capacity_bytes`, `available_bytes`, `used_bytes`, `inodes`, `inodes_free`, `inodes_used`, of which a driver may
-    leave out some; None: it has not answered."""
+    """`capacity_bytes`, `available_bytes`, `used_bytes`, `inodes`, `inodes_free`, `inodes_used`; a driver may omit
+    some. None: the driver has not answered."""
     abnormal: bool | None = None
-    """The driver's word on the volume's health; None where it is not asked for."""
+    """Whether the driver reports the volume as unhealthy; None: it was not asked."""
     seconds: float = 0.0
     """How long the driver took."""

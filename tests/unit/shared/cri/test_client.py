@@ -46,9 +46,9 @@ async def test_the_status_of_another_than_was_asked_for_is_not_believed(monkeypa
 
     monkeypatch.setattr(fake, "do_ContainerStatus", container)
     monkeypatch.setattr(fake, "do_PodSandboxStatus", sandbox)
-    with pytest.raises(RuntimeFailure, match="answers of other, and was asked for mine"):
+    with pytest.raises(RuntimeFailure, match="answers about other, but was asked about mine"):
         await fake.client().container_status("mine")
-    with pytest.raises(RuntimeFailure, match="answers of other, and was asked for mine"):
+    with pytest.raises(RuntimeFailure, match="answers about other, but was asked about mine"):
         await fake.client().pod_sandbox_status("mine")
 
 
