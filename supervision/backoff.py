@@ -52,9 +52,9 @@ class Backoff(msgspec.Struct, frozen=True):
 
     failures: int = 0
 
-    def failed(self, policy: BackoffPolicy, well_for: float = 0.0) -> Backoff:
-        """The backoff after one more failure, which came after `well_for` seconds without one."""
-        return Backoff(1 if well_for >= policy.reset_after else self.failures + 1)
+    def failed(self, policy: BackoffPolicy, healthy_seconds: float = 0.0) -> Backoff:
+        """The backoff after one more failure, which came after `healthy_seconds` seconds without one."""
+        return Backoff(1 if healthy_seconds >= policy.reset_after else self.failures + 1)
 
     def excused(self) -> Backoff:
         """The backoff without the last failure."""

@@ -49,15 +49,15 @@ class _OnRecord(StepObserver):
     def __init__(self, port: HarnessPort, record: InputRecord) -> None:
         self._port, self._record = port, record
 
-    def begins(self) -> None:
+    def step_started(self) -> None:
         if not self._port.ended:
             self._record.begin()
 
-    def ends(self) -> None:
+    def step_ended(self) -> None:
         if not self._port.ended:
             self._record.end()
 
-    def fails(self, error: BaseException) -> None:
+    def step_failed(self, error: BaseException) -> None:
         self._port.ended = True
 
 

@@ -47,7 +47,7 @@ class Sender:
         self.pid = pid
         self.channels: set[Channel] = set()
 
-    def holds_too_much(self) -> str:
+    def size_error(self) -> str:
         """The error if its incomplete messages take too much memory, else ''.
 
         A correct sender has one large message under way at a time; a sender with several is disconnected.
@@ -119,7 +119,7 @@ class Inbox:
 
     def received(self, channel: Channel, frames: list[Frame]) -> None:
         sender = self._channels.get(channel)
-        if sender is not None and (wrong := sender.holds_too_much()):
+        if sender is not None and (wrong := sender.size_error()):
             channel.refuse(WireError(wrong))
             return
         if not frames:

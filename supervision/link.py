@@ -44,7 +44,7 @@ class LinkOwner(Protocol):
 
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None: ...
     def answered(self, name: str, frame: Frame) -> None: ...
-    def broke(self, name: str, kept: set[int]) -> None:
+    def connection_closed(self, name: str, kept: set[int]) -> None:
         """The connection is closed; only the questions in `kept` to `name` can still be answered."""
 
 
@@ -201,6 +201,6 @@ class Link:
         self._returned += self._unacked
         self._unacked.clear()
         self._unacked_bytes = 0
-        self._owner.broke(self.name, {entry.ask for entry in (*self._returned, *self._queue)})
+        self._owner.connection_closed(self.name, {entry.ask for entry in (*self._returned, *self._queue)})
         self._expire()
         self._connect_if_needed()

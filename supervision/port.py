@@ -183,8 +183,8 @@ class ActorPort:
         if not self._questions.answered(frame):
             self.count("actor_late_answers_total")
 
-    def broke(self, name: str, kept: set[int]) -> None:
-        self._questions.broke(name, kept)
+    def connection_closed(self, name: str, kept: set[int]) -> None:
+        self._questions.connection_closed(name, kept)
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         order = RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))

@@ -46,7 +46,7 @@ class Questions:
             future.set_exception(AskError(str(error)))
         return True
 
-    def broke(self, name: str, kept: set[int]) -> None:
+    def connection_closed(self, name: str, kept: set[int]) -> None:
         """The connection to `name` is closed; only the questions in `kept` can still be answered."""
         for number, (receiver, _) in list(self._waiting.items()):
             if receiver == name and number not in kept:

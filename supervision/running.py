@@ -146,31 +146,31 @@ class _Shown(StepObserver):
     def __init__(self, runner: ActorRunner) -> None:
         self._runner = runner
 
-    def begins(self) -> None:
+    def step_started(self) -> None:
         work = CURRENT.get()
         if work is not None:
             self._runner.begin(work)
 
-    def ends(self) -> None:
+    def step_ended(self) -> None:
         self._runner.end()
 
-    def fails(self, error: BaseException) -> None:
+    def step_failed(self, error: BaseException) -> None:
         self._runner.end()
 
 
 class _EndsProcess(_Shown):
     """The steps of a task without a caller: its failure ends the process."""
 
-    def cancelled(self, error: asyncio.CancelledError) -> None:
+    def step_cancelled(self, error: asyncio.CancelledError) -> None:
         """Treats a cancellation that nobody requested as a failure: the task would end unnoticed and its question stay
         unanswered. A library may raise CancelledError, as gRPC does when a channel is closed."""
         task = asyncio.current_task()
         if task is None or task.cancelling():
-            self.ends()
+            self.step_ended()
         else:
-            self.fails(error)
+            self.step_failed(error)
 
-    def fails(self, error: BaseException) -> None:
+    def step_failed(self, error: BaseException) -> None:
         work = CURRENT.get()
         self._runner.failed("" if work is None else work.label, error)
 

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 class StepObserver(Protocol):
     """Is told of each step."""
 
-    def begins(self) -> None: ...
-    def ends(self) -> None: ...
-    def fails(self, error: BaseException) -> None:
-        """Called instead of `ends` if the step raised. When it returns, the exception goes on to the caller."""
+    def step_started(self) -> None: ...
+    def step_ended(self) -> None: ...
+    def step_failed(self, error: BaseException) -> None:
+        """Called instead of `step_ended` if the step raised. When it returns, the exception goes on to the caller."""
 
-    def cancelled(self, error: asyncio.CancelledError) -> None:
+    def step_cancelled(self, error: asyncio.CancelledError) -> None:
         """Called if the coroutine was cancelled. The cancellation goes on to the caller."""
-        self.ends()
+        self.step_ended()
 
 
 class Steps(Coroutine[Any, Any, Any]):
@@ -40,17 +40,17 @@ class Steps(Coroutine[Any, Any, Any]):
 
     def _step(self, step: Callable[..., Any], *values: Any) -> Any:
         observer = self._observer
-        observer.begins()
+        observer.step_started()
         try:
             result = step(*values)
         except StopIteration:
-            observer.ends()
+            observer.step_ended()
             raise
         except asyncio.CancelledError as error:
-            observer.cancelled(error)
+            observer.step_cancelled(error)
             raise
         except BaseException as error:
-            observer.fails(error)
+            observer.step_failed(error)
             raise
-        observer.ends()
+        observer.step_ended()
         return result

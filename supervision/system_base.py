@@ -129,7 +129,7 @@ class ExternalMailbox:
     def answered(self, name: str, frame: Frame) -> None:
         """This endpoint asks no questions."""
 
-    def broke(self, name: str, kept: set[int]) -> None:
+    def connection_closed(self, name: str, kept: set[int]) -> None:
         """This endpoint asks no questions."""
 
 

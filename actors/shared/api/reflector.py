@@ -147,13 +147,13 @@ class Reflector:
             return self._backoff.failures >= RELIST_AFTER
         return error.status >= 400 and error.status not in NOT_OF_THE_VERSION
 
-    async def _pause(self, well_for: float, error: ApiError | None) -> None:
+    async def _pause(self, healthy_seconds: float, error: ApiError | None) -> None:
         answers = error is None or error.status > 0
         if answers and self._unreachable:  # the server is back: count this as the first failure
             self._backoff = Backoff()
         self._unreachable = not answers
-        self._backoff = self._backoff.failed(self._policy, well_for)
-        first = self._backoff.failures == 1 and well_for >= self._policy.reset_after
+        self._backoff = self._backoff.failed(self._policy, healthy_seconds)
+        first = self._backoff.failures == 1 and healthy_seconds >= self._policy.reset_after
         # after a long success the first retry is immediate: the server restarted, or the connection broke
         seconds = self._rng.uniform(0, 0.1) if first else self._backoff.pause(self._policy, self._rng.random)
         seconds = max(seconds, min(error.retry_after, 60.0) if error is not None else 0.0)

@@ -29,8 +29,8 @@ def test_without_a_free_failure_the_first_one_pauses() -> None:
 
 def test_a_quiet_period_makes_the_next_failure_the_first_again() -> None:
     backoff = Backoff(5)
-    assert backoff.failed(RESTARTS, well_for=9.9).base(RESTARTS) == 8
-    assert backoff.failed(RESTARTS, well_for=10).base(RESTARTS) == 0
+    assert backoff.failed(RESTARTS, healthy_seconds=9.9).base(RESTARTS) == 8
+    assert backoff.failed(RESTARTS, healthy_seconds=10).base(RESTARTS) == 0
 
 
 def test_a_million_failures_do_not_overflow() -> None:

@@ -63,7 +63,7 @@ class Owner:
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         raise AssertionError(reason)
 
-    def broke(self, name: str, kept: set[int]) -> None: ...
+    def connection_closed(self, name: str, kept: set[int]) -> None: ...
 
 
 class Receiver:

@@ -122,7 +122,7 @@ class World:
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         self.dead.setdefault(self.bodies[entry.body], []).append((reason, self.loop.now))
 
-    def broke(self, name: str, kept: set[int]) -> None: ...
+    def connection_closed(self, name: str, kept: set[int]) -> None: ...
 
     @property
     def connection(self) -> Connection | None:

@@ -46,7 +46,7 @@ async def test_a_late_answer_is_told_from_one_in_time() -> None:
 async def test_a_broken_connection_fails_the_questions_to_that_actor_which_nobody_will_repeat() -> None:
     questions = Questions(asyncio.get_running_loop(), 1)
     lost, kept, other = questions.open("pleg"), questions.open("pleg"), questions.open("prober")
-    questions.broke("pleg", {kept})
+    questions.connection_closed("pleg", {kept})
     with pytest.raises(AskError, match="it died before it answered"):
         await questions.answer(lost, 5.0)
     assert questions.answered(frame(kept))
