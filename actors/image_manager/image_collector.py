@@ -107,7 +107,7 @@ class ImageCollector:
         """List the images, the ids of those in use, and the time; update their records. Raises CriError."""
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers) | await self._mounted_images(images, containers), self._clock()
-        self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
+        self._records = observe(self._records, ((i.id, i.size_bytes, is_exempt(i)) for i in images), in_use, now)
         return images, in_use, now
 
     async def _mounted_images(self, images: list[Image], containers: list[CriContainer]) -> set[str]:
@@ -174,6 +174,6 @@ def used_images(images: list[Image], containers: list[CriContainer]) -> set[str]
     return {image.id for image in images if names & {image.id, *image.tags, *image.digests}}
 
 
-def spared(image: Image) -> bool:
-    """Whether it is pinned by the runtime, or the sandbox image, which older runtimes do not pin."""
+def is_exempt(image: Image) -> bool:
+    """Whether the image is never collected: it is pinned, or the sandbox image, which older runtimes do not pin."""
     return image.pinned or any("/pause:" in f"/{tag}" for tag in image.tags)

@@ -167,7 +167,7 @@ class Shard(Actor):
 
     @on(KillPod)
     def on_kill(self, message: KillPod, sender: Address) -> None:
-        if (data := self._quarantine.lets_end(message.uid)) is not None:
+        if (data := self._quarantine.release_for_termination(message.uid)) is not None:
             self._workers.set_desired(message.uid, data)
         if message.uid in self.pods:
             self.pods[message.uid].tell(KillOrdered(message))
@@ -195,7 +195,7 @@ class Shard(Actor):
     @on(ProbeVerdict)
     def on_verdict(self, message: ProbeVerdict, sender: Address) -> None:
         if message.uid in self.pods:
-            self.pods[message.uid].judge(ProbeDecided(message.container_id, message.kind, message.success))
+            self.pods[message.uid].apply_probe_result(ProbeDecided(message.container_id, message.kind, message.success))
 
     @on(RemoveDeadContainers)
     async def on_remove_dead(self, message: RemoveDeadContainers, sender: Address) -> DeadContainersRemoved:

@@ -61,8 +61,8 @@ class QuarantinedPods:
     def _is_quarantined(self, key: str) -> bool:
         return self._journal is not None and self._journal.is_quarantined(key)
 
-    def takes(self, uid: str, data: bytes) -> bool:
-        """Whether this version of the pod is in quarantine. A changed pod gets a new chance."""
+    def hold_if_quarantined(self, uid: str, data: bytes) -> bool:
+        """Hold the pod if this version is in quarantine; return whether it is. A changed pod gets a new chance."""
         if uid in self._ending:
             return False
         if not self._is_quarantined(content_key(uid, data)):
@@ -76,9 +76,9 @@ class QuarantinedPods:
         self._report(uid)
         return True
 
-    def lets_end(self, uid: str) -> bytes | None:
-        """Take the pod out of quarantine, only to end it. None: it is not in quarantine, or ending it has also killed
-        this shard."""
+    def release_for_termination(self, uid: str) -> bytes | None:
+        """Take the pod out of quarantine, only to end it. Returns its JSON; None: it is not in quarantine, or ending it
+        has also killed this shard."""
         data = self._pods.get(uid)
         if data is None:
             return None
@@ -94,8 +94,8 @@ class QuarantinedPods:
         """Forget the pod: nothing is left of it."""
         self._ending.pop(uid, None)
 
-    def removes(self, uid: str) -> bool:
-        """No source has the pod any more. Returns whether it was in quarantine."""
+    def remove(self, uid: str) -> bool:
+        """Forget the pod, which no source has any more. Returns whether it was in quarantine."""
         return self._forget(uid)
 
     def _forget(self, uid: str) -> bool:
@@ -107,9 +107,9 @@ class QuarantinedPods:
         """The PLEG has listed all pods at that time (monotonic): the runtime has these."""
         self._listed_at, self._listed = at, frozenset(uids)
 
-    def sees(self, runtime: PodRuntime) -> None:
-        """Take the runtime's state of a pod in quarantine: its status shows it, and the pod counts for admission as
-        long as one of its containers runs."""
+    def update_runtime(self, runtime: PodRuntime) -> None:
+        """Store and report the runtime's state of a pod in quarantine. The pod counts for admission as long as one of
+        its containers runs."""
         uid, runs = runtime.uid, bool(alive(runtime))
         self._runtime[uid] = runtime
         self._report(uid)
@@ -123,7 +123,7 @@ class QuarantinedPods:
             self._actor.tell(CONTAINER_MANAGER, StopCounting(uid))
 
     def count(self) -> None:
-        """A new container manager knows no pods: report those that run."""
+        """Tell a new container manager, which knows no pods, of the pods that run."""
         for uid in self._running:
             self._count(uid)
 

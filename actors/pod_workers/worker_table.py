@@ -43,7 +43,7 @@ class PodWorkers:
     # -- desired pods ---------------------------------------------------------------------------------------------
     def set_desired(self, uid: str, data: bytes) -> None:
         """`data`: JSON of the pod. One that cannot be read leaves the pod as it is."""
-        if self._quarantine.takes(uid, data):
+        if self._quarantine.hold_if_quarantined(uid, data):
             return
         try:
             with self._quarantine.handling(uid, data):
@@ -55,7 +55,7 @@ class PodWorkers:
 
     def remove(self, uid: str) -> None:
         """No source has the pod."""
-        if self._quarantine.removes(uid):
+        if self._quarantine.remove(uid):
             # the runtime's data is enough to end it: its manifest is not read again
             self._worker(uid, PodRuntime(uid=uid)).wake()
         if uid in self.by_uid:
@@ -90,7 +90,7 @@ class PodWorkers:
         if worker is not None:
             worker.see(runtime)
         elif runtime.uid in self._quarantine:
-            self._quarantine.sees(runtime)
+            self._quarantine.update_runtime(runtime)
         elif not self._inventory.claims(runtime):
             where = f"{runtime.namespace}/{runtime.name}"
             self._actor.log.info("no source has pod %s (%s): it is terminated", where, runtime.uid)

@@ -259,7 +259,7 @@ class ShutdownManager(Actor):
     def _publish(self) -> None:
         if self._phase is ShutdownPhase.UNKNOWN:
             return
-        active = self._phase.keeps_pods_away
+        active = self._phase.refuses_pods
         self.tell(CONTAINER_MANAGER, NodeShutdown(active, list(self._state.last.pods)), deadline=30.0)
         if not self._agent.standalone:
             self.tell(HEARTBEAT_CLIENT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)

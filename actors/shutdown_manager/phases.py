@@ -20,7 +20,7 @@ class ShutdownPhase(StrEnum):
     SHUTTING_DOWN = "shutting down"
 
     @property
-    def keeps_pods_away(self) -> bool:
+    def refuses_pods(self) -> bool:
         """The node is not ready, and admits no pod."""
         return self in (ShutdownPhase.PRESUMED, ShutdownPhase.SHUTTING_DOWN)
 

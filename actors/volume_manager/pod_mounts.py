@@ -68,7 +68,7 @@ class PodMounts:
         """The JSON of a pod with volumes that are refreshed, else b""."""
         return self._pods[uid].data if uid in self._pods else b""
 
-    def waits(self, uid: str) -> bool:
+    def is_waiting(self, uid: str) -> bool:
         """Whether the pod's worker waits because a volume could not be mounted."""
         return uid in self._pods and self._pods[uid].failed
 
@@ -106,7 +106,7 @@ class PodMounts:
         except ObjectError as error:
             return VolumesFailed(uid, f"the pod cannot be read: {error}"), []
         plans, groups = await self._plan(uid, pod)
-        requested_at = self._pods[uid].requested_at if self.waits(uid) else self._clock()
+        requested_at = self._pods[uid].requested_at if self.is_waiting(uid) else self._clock()
         mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
         rejected = [one for one in plans if isinstance(one, RejectedVolume)]
         if rejected:

@@ -41,7 +41,7 @@ class Refresh:
 
     def refresh_soon(self, uid: str) -> None:
         """Refresh the pod's volumes soon. If its worker waits for them, the worker retries the mount instead."""
-        if self._mounts.waits(uid):
+        if self._mounts.is_waiting(uid):
             self._actor.tell(worker_of(uid, self._agent.workers), RetryMounts(uid))
         elif uid not in self._pending:
             self._pending.add(uid)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from actors.shared.kube.node_selector import Requirement, holds
+from actors.shared.kube.node_selector import Requirement, matches_requirement
 
 _KEY: Final = r"[A-Za-z0-9][-A-Za-z0-9_./]*"
 _VALUE: Final = r"[-A-Za-z0-9_.]*"
@@ -37,4 +37,4 @@ def _requirement(part: str) -> Requirement:
 
 
 def matches(requirements: list[Requirement], labels: Mapping[str, str]) -> bool:
-    return all(holds(requirement, labels) for requirement in requirements)
+    return all(matches_requirement(requirement, labels) for requirement in requirements)

@@ -120,7 +120,7 @@ def look(scope: Scope, pods: Sequence[RuntimePod]) -> HostResources:
     found["cgroups"] = sorted(cgroups(scope))
     found["sockets"] += [path for path in sockets(scope) if os.path.lexists(path)]
     found["files"] = [path for path in files(scope) if os.path.lexists(path)]
-    return HostResources({kind: lines for kind, lines in found.items() if lines}, stays(scope))
+    return HostResources({kind: lines for kind, lines in found.items() if lines}, remaining(scope))
 
 
 def mounts(scope: Scope) -> list[mountinfo.Mount]:
@@ -242,8 +242,8 @@ def emptied_directories(scope: Scope) -> list[str]:
     return [*(f"{scope.root_dir}/{name}" for name in _EMPTY), *made, scope.root_dir]
 
 
-def stays(scope: Scope) -> list[str]:
-    """Files below the root directory that are not the agent's, and cgroups that are not empty without its own."""
+def remaining(scope: Scope) -> list[str]:
+    """What a reset leaves: files in the root directory that are not the agent's, and cgroups that others use."""
     root, own = scope.root_dir, {*files(scope), *sockets(scope)}
     if scope.keep_pods:
         return [path for name in _names(root) if (path := f"{root}/{name}") not in (*own, scope.state_dir)]

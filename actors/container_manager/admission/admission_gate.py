@@ -60,7 +60,7 @@ class AdmissionGate:
 
     def evicted(self, uid: str) -> bool:
         """Whether the eviction manager ends this pod."""
-        return self._evictions.ends(uid)
+        return self._evictions.is_ending(uid)
 
     async def ended_by(self, uid: str, *, running: bool) -> str:
         """Why other actors end this pod, so that it is not admitted; '' if they do not. A pod that does not run waits
@@ -68,7 +68,7 @@ class AdmissionGate:
         if not running:
             await self._evictions.wait_for_report()
             await self._shutdown.wait_for_report()
-            if self._shutdown.ends(uid, counted=uid in self._ledger):
+            if self._shutdown.is_ending(uid, counted=uid in self._ledger):
                 return ENDED
         return EVICTED if self.evicted(uid) else ""
 

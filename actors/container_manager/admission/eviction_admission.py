@@ -40,6 +40,6 @@ class EvictionAdmission:
         """The conditions that are true."""
         return frozenset(self._report.conditions)
 
-    def ends(self, uid: str) -> bool:
+    def is_ending(self, uid: str) -> bool:
         """Whether this pod is evicted. A restarted worker may ask again about such a pod."""
         return uid in self._report.ending

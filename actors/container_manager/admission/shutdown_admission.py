@@ -41,7 +41,7 @@ class ShutdownAdmission:
         """The node is shutting down: no new pod may run."""
         return self._shutdown.active
 
-    def ends(self, uid: str, *, counted: bool) -> bool:
+    def is_ending(self, uid: str, *, counted: bool) -> bool:
         """Whether the shutdown manager ends this pod, which does not run. `counted`: the pod was admitted before; its
         worker has restarted and asks again."""
         return uid in self._shutdown.ended or (counted and self._shutdown.active)

@@ -161,9 +161,9 @@ class PodWorker:
         if self.state is not before:
             self.wake()
 
-    def judge(self, decided: ProbeDecided) -> None:
-        """Take the result of a liveness or startup probe. A startup probe that has passed is not run again, also after
-        a restart of any actor."""
+    def apply_probe_result(self, decided: ProbeDecided) -> None:
+        """Apply the result of a liveness or startup probe. A startup probe that has passed is never run again, not even
+        after a restart of an actor."""
         known = self.state.instances.get(decided.container_id, ContainerInstance())
         if decided.kind == "startup" and decided.success and not known.startup_passed:
             pod_dir = self._services.agent.pod_dir(self.state.uid)

@@ -32,11 +32,13 @@ def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bo
     expressions, fields = term.matchExpressions or [], term.matchFields or []
     if not expressions and not fields:
         return False
-    return all(holds(one, labels) for one in expressions) and all(holds(one, {"metadata.name": name}) for one in fields)
+    return all(matches_requirement(one, labels) for one in expressions) and all(
+        matches_requirement(one, {"metadata.name": name}) for one in fields
+    )
 
 
-def holds(requirement: Requirement, has: Mapping[str, str]) -> bool:
-    """Whether labels, or fields, satisfy it."""
+def matches_requirement(requirement: Requirement, has: Mapping[str, str]) -> bool:
+    """Whether these labels, or fields, satisfy the requirement."""
     value, values = has.get(requirement.key), requirement.values or []
     match requirement.operator:
         case "In":

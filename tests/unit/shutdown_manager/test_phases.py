@@ -69,7 +69,7 @@ def test_an_event_that_comes_again_publishes_nothing(phase: ShutdownPhase, event
 @pytest.mark.parametrize(("phase", "event"), list(product(ShutdownPhase, ShutdownEvent)))
 def test_every_change_of_what_neighbours_are_told_is_published(phase: ShutdownPhase, event: ShutdownEvent) -> None:
     after, effects = decide(phase, event)
-    changes = phase.keeps_pods_away != after.keeps_pods_away or (phase is UNKNOWN and after is not UNKNOWN)
+    changes = phase.refuses_pods != after.refuses_pods or (phase is UNKNOWN and after is not UNKNOWN)
     assert not changes or ShutdownEffect.PUBLISH in effects
 
 

@@ -43,8 +43,8 @@ def gate(config: KubeletConfiguration, name: str) -> bool:
     return feature_gates.enabled(name, config.featureGates)
 
 
-def holds(field: str, text: str, good: Callable[[Any], bool]) -> Rule:
-    """A rule on one value; unset fields hold."""
+def check(field: str, text: str, good: Callable[[Any], bool]) -> Rule:
+    """A rule on one value; an unset field is valid."""
 
     def broken(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
         value = value_at(config, field)
@@ -55,20 +55,20 @@ def holds(field: str, text: str, good: Callable[[Any], bool]) -> Rule:
 
 
 def between(field: str, low: float, high: float) -> Rule:
-    return holds(field, f"must be from {low} to {high}", lambda value: low <= value <= high)
+    return check(field, f"must be from {low} to {high}", lambda value: low <= value <= high)
 
 
 def at_least(field: str, low: float) -> Rule:
-    return holds(field, f"must be {low} or more", lambda value: value >= low)
+    return check(field, f"must be {low} or more", lambda value: value >= low)
 
 
 def positive(field: str, unit: str = "") -> Rule:
-    return holds(field, f"must be more than 0{unit}", lambda value: value > 0)
+    return check(field, f"must be more than 0{unit}", lambda value: value > 0)
 
 
 def one_of(field: str, *choices: str) -> Rule:
     names = ", ".join(choice or '""' for choice in choices)
-    return holds(field, f"must be one of {names}", lambda value: value in choices)
+    return check(field, f"must be one of {names}", lambda value: value in choices)
 
 
 def across(field: str, text: str, good: Callable[[KubeletConfiguration, ValidationContext], bool]) -> Rule:

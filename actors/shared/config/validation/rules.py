@@ -16,14 +16,14 @@ from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND,
 from actors.shared.config.version import PREVIOUS_MINOR
 
 from . import node_checks, resource_checks
-from .rule_kinds import Rule, ValidationContext, across, at_least, between, each, gate, holds, one_of, positive
+from .rule_kinds import Rule, ValidationContext, across, at_least, between, check, each, gate, one_of, positive
 
 RULES: Final[tuple[Rule, ...]] = (
     one_of("apiVersion", API_VERSION),
     one_of("kind", KIND),
     # -- servers
-    holds("address", "must be an IP address", names.is_ip),
-    holds("healthzBindAddress", "must be an IP address", names.is_ip),
+    check("address", "must be an IP address", names.is_ip),
+    check("healthzBindAddress", "must be an IP address", names.is_ip),
     between("port", 1, 65535),
     between("readOnlyPort", 0, 65535),
     between("healthzPort", 0, 65535),
@@ -43,14 +43,14 @@ RULES: Final[tuple[Rule, ...]] = (
     across("enableSystemLogQuery", "needs the feature gate NodeLogQuery and enableSystemLogHandler",
            lambda c, _: not c.enableSystemLogQuery or (gate(c, "NodeLogQuery") and c.enableSystemLogHandler)),
     # -- pod sources
-    holds("staticPodURL", "must be an http or https URL", lambda url: not url or node_checks.is_url(url)),
+    check("staticPodURL", "must be an http or https URL", lambda url: not url or node_checks.is_url(url)),
     positive("fileCheckFrequency", "s"),
     positive("httpCheckFrequency", "s"),
     positive("syncFrequency", "s"),
     # -- node and API server
     each("registerWithTaints", "must be valid taints without timeAdded, each key and effect once",
          node_checks.wrong_taint),
-    holds("podCIDR", "must be a CIDR, or two by comma",
+    check("podCIDR", "must be a CIDR, or two by comma",
           lambda text: not text or all(map(names.is_cidr, text.split(",")))),
     positive("nodeStatusUpdateFrequency", "s"),
     positive("nodeStatusReportFrequency", "s"),
@@ -62,9 +62,9 @@ RULES: Final[tuple[Rule, ...]] = (
     at_least("eventBurst", 0),
     one_of("configMapAndSecretChangeDetectionStrategy", "Get", "Cache", "Watch"),
     # -- runtime and images
-    holds("containerRuntimeEndpoint", "must be the path of a Unix socket (at most 107 bytes), unix:///..., or managed",
+    check("containerRuntimeEndpoint", "must be the path of a Unix socket (at most 107 bytes), unix:///..., or managed",
           node_checks.is_socket),
-    holds("imageServiceEndpoint", "must be the path of a Unix socket (at most 107 bytes), unix:///...",
+    check("imageServiceEndpoint", "must be the path of a Unix socket (at most 107 bytes), unix:///...",
           lambda text: not text or (node_checks.is_socket(text) and text != "managed")),
     positive("runtimeRequestTimeout", "s"),
     at_least("registryPullQPS", 0),
@@ -85,8 +85,8 @@ RULES: Final[tuple[Rule, ...]] = (
     between("imageGCLowThresholdPercent", 0, 100),
     across("imageGCLowThresholdPercent", "must be less than imageGCHighThresholdPercent",
            lambda c, _: c.imageGCLowThresholdPercent < c.imageGCHighThresholdPercent),
-    holds("podLogsDir", "must be an absolute, clean path of ASCII characters", node_checks.is_clean_absolute),
-    holds("containerLogMaxSize", "must be a quantity", resource_checks.is_quantity),
+    check("podLogsDir", "must be an absolute, clean path of ASCII characters", node_checks.is_clean_absolute),
+    check("containerLogMaxSize", "must be a quantity", resource_checks.is_quantity),
     at_least("containerLogMaxFiles", 2),
     at_least("containerLogMaxWorkers", 1),
     at_least("containerLogMonitorInterval", 3),
@@ -94,7 +94,7 @@ RULES: Final[tuple[Rule, ...]] = (
            "KubeletCrashLoopBackOffMax", lambda c, _: _restart_period_holds(c)),
     each("allowedUnsafeSysctls", "must be sysctls with a namespace, or prefixes with a trailing *",
          node_checks.wrong_sysctl),
-    holds("userNamespaces.idsPerPod", "must be a multiple of 65536 from 65536 to 4294967295",
+    check("userNamespaces.idsPerPod", "must be a multiple of 65536 from 65536 to 4294967295",
           lambda ids: ids % 65536 == 0 and 65536 <= ids < 1 << 32),
     one_of("hairpinMode", "promiscuous-bridge", "hairpin-veth", "none"),
     between("iptablesMasqueradeBit", 0, 31),
@@ -105,7 +105,7 @@ RULES: Final[tuple[Rule, ...]] = (
     at_least("maxOpenFiles", 0),
     between("oomScoreAdj", -1000, 1000),
     one_of("cgroupDriver", "cgroupfs", "systemd"),
-    *(holds(field, "must be the name of a cgroup, without ..", node_checks.is_cgroup_name)
+    *(check(field, "must be the name of a cgroup, without ..", node_checks.is_cgroup_name)
       for field in ("cgroupRoot", "kubeletCgroups", "systemCgroups", "systemReservedCgroup", "kubeReservedCgroup")),
     across("systemCgroups", "needs cgroupRoot and must not be /",
            lambda c, _: not c.systemCgroups or (bool(c.cgroupRoot) and bool(c.systemCgroups.strip("/")))),
@@ -127,7 +127,7 @@ RULES: Final[tuple[Rule, ...]] = (
            lambda c, s: c.singleProcessOOMKill is not False or s.cgroup_v2 is not False),
     each("qosReserved", "must be memory with a percentage, with the feature gate QOSReserved",
          resource_checks.wrong_qos_reserved),
-    holds("memoryThrottlingFactor", "must be more than 0 and at most 1", lambda factor: 0 < factor <= 1),
+    check("memoryThrottlingFactor", "must be more than 0 and at most 1", lambda factor: 0 < factor <= 1),
     across("memoryThrottlingFactor", "must be set with the feature gate MemoryQoS",
            lambda c, _: c.memoryThrottlingFactor is not None or not gate(c, "MemoryQoS")),
     one_of("memoryReservationPolicy", "None", "TieredReservation"),
@@ -164,11 +164,11 @@ RULES: Final[tuple[Rule, ...]] = (
     across("logging.vmodule", "needs logging.format: text",
            lambda c, _: not c.logging.vmodule or c.logging.format == "text"),
     Rule("logging.options", "alpha options need the feature gate LoggingAlphaOptions", node_checks.log_options),
-    holds("tracing.endpoint", "must be host:port, or an address of dns, unix or unix-abstract",
+    check("tracing.endpoint", "must be host:port, or an address of dns, unix or unix-abstract",
           node_checks.is_trace_endpoint),
     between("tracing.samplingRatePerMillion", 0, 1_000_000),
     one_of("showHiddenMetricsForVersion", "", PREVIOUS_MINOR),
-    holds("runOnce", "was removed and must be false: use `supervise run-once`", lambda once: not once),
+    check("runOnce", "was removed and must be false: use `supervise run-once`", lambda once: not once),
 )  # fmt: skip
 
 

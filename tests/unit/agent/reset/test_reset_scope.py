@@ -13,7 +13,7 @@ import pytest
 
 from actors.agent import command
 from actors.agent.reset.command import done, listed
-from actors.agent.reset.host_resources import HostResources, Scope, files, links, look, sockets, stays
+from actors.agent.reset.host_resources import HostResources, Scope, files, links, look, remaining, sockets
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord, with_start
@@ -68,12 +68,12 @@ def test_cgroups_of_others_in_the_cgroup_root_are_said_to_stay(tmp_path: Path, m
     monkeypatch.setattr("actors.agent.reset.host_resources.processes.hierarchies", lambda: [str(top)])
     made = at(tmp_path / "root", cgroup_root="/root", made_cgroups=(f"{top}/root",), boot="b")
     scope = Scope(starts=[made], boot="b")
-    assert stays(scope) == [
+    assert remaining(scope) == [
         "cgroup /root, with processes of others",
         "cgroup /root/kubepods/podother",
         "cgroup /root/mine",
     ]
-    assert done(HostResources({}, stays(scope)))[0].startswith("nothing of the agent is left; what is not its own")
+    assert done(HostResources({}, remaining(scope)))[0].startswith("nothing of the agent is left; what is not its own")
     assert done(HostResources({}, [])) == ["nothing is left"]
 
 
@@ -101,7 +101,7 @@ def test_every_file_that_the_agent_keeps_in_its_root_directory_is_its_own(tmp_pa
     scope = Scope(starts=[at(root, made=(f"{root}/pki",))])
     own = {*files(scope), *sockets(scope)}
     assert any(str(path) in own for path in (file, *file.parents)), own
-    assert stays(scope) == []
+    assert remaining(scope) == []
 
 
 def test_only_logs_and_links_of_its_pods_are_its_own(tmp_path: Path) -> None:
