@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from actors.pod_workers.containers import allocation
-from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state import Verdicts
-from actors.shared.cri.crash_loop import (
-    consecutive_restarts,
-    is_delayed_after_kill,
-    next_consecutive_restarts,
-    start_not_before,
-)
+from actors.shared.cri.crash_loop import start_not_before
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
@@ -22,35 +15,7 @@ from actors.shared.kube.pods import find_container, has_sidecar, is_sidecar
 from actors.shared.kube.restart_policy import RESTART_ALL, init_exit_code, rule_for
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
-
-HASH = "io.kubernetes.container.hash"
-END_UNSEEN = "Unknown"
-"""containerd's reason for the end of a container that ended while containerd did not run."""
-
-
-def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
-    """The next instance. The restart count continues across sandboxes. `first_kill`: the last instance was killed for a
-    restart and none had ended before it, so it counts as no crash. A start that was given up counts as none either."""
-    last = runtime.newest(container.name)
-    if last is None:
-        return Start(container, 0)
-    if first_kill or last.start_given_up:
-        return Start(container, last.restart_count + 1, consecutive_restarts(last))
-    consecutive = next_consecutive_restarts(last, mended=_has_changed(container, last))
-    return Start(container, last.restart_count + 1, consecutive)
-
-
-def _has_changed(container: Container, last: CriContainer) -> bool:
-    """Whether image or resources differ from the last instance's, so that its crashes do not count for the next one."""
-    made_with = allocation.made_with(last)
-    return _has_other_image(container, last) or (
-        made_with is not None and bool(allocation.resized(made_with, container.resources))
-    )
-
-
-def _has_other_image(container: Container, last: CriContainer) -> bool:
-    created_hash = last.annotations.get(HASH, "")
-    return bool(created_hash) and created_hash != container_hash(container)
+from .next_start import NextStarts, has_other_image, next_start
 
 
 def _kill_message(pod: Pod, name: str, what: str, *, again: bool) -> str:
@@ -83,6 +48,7 @@ class ContainerActions:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
         self.now, self.maximum = now, maximum_backoff
         self.restarting, self.stopped = restarting, stopped
+        self._next_starts = NextStarts(runtime, not here, restarting, now, maximum_backoff)
         self.kill: list[Kill] = []
         self.resume: list[CriContainer] = []
         self.start: list[Start] = []
@@ -251,7 +217,7 @@ class ContainerActions:
         return last.id in self.restarting or starts_again(self.pod, container, last, init=init)
 
     def _kill_if_changed(self, container: Container, last: CriContainer) -> bool:
-        if not _has_other_image(container, last):
+        if not has_other_image(container, last):
             return False
         text = _kill_message(self.pod, container.name, "definition changed", again=True)
         self.kill.append(Kill(last, text, restart=True))
@@ -289,26 +255,8 @@ class ContainerActions:
 
     def _start(self, container: Container) -> None:
         """Start it now, or put it in backoff."""
-        last = self.runtime.newest(container.name)
-        if last is not None and not self._at_once(container, last):
-            until = start_not_before(last, self.maximum, self.now)
-            if until > self.now:
-                self.backoff.append(ContainerBackoff(container.name, until, last))
-                return
-        first_kill = last is not None and last.id in self.restarting and not last.restart_count
-        self.start.append(next_start(container, self.runtime, first_kill=first_kill))
-
-    def _at_once(self, container: Container, last: CriContainer) -> bool:
-        """Whether the next start has no backoff."""
-        if last.start_given_up or _has_changed(container, last) or self._is_lost(last):
-            return True
-        return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
-
-    def _is_lost(self, last: CriContainer) -> bool:
-        """Whether it was lost with its sandbox, for example at a reboot: that counts as no crash."""
-        return not self.here and last.reason == END_UNSEEN
-
-    def _previous(self, last: CriContainer) -> CriContainer | None:
-        """The instance before this one, if it has ended."""
-        same = [ran for ran in self.runtime.containers if ran.name == last.name and ran.id != last.id]
-        return same[0] if same and same[0].state is CriContainerState.EXITED else None
+        match self._next_starts.of(container):
+            case Start() as start:
+                self.start.append(start)
+            case backoff:
+                self.backoff.append(backoff)

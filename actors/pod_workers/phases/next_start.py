@@ -1,0 +1,88 @@
+"""When and as which instance a container starts next. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from actors.pod_workers.containers import allocation
+from actors.pod_workers.containers.spec_hash import container_hash
+from actors.shared.cri.crash_loop import (
+    consecutive_restarts,
+    is_delayed_after_kill,
+    next_consecutive_restarts,
+    start_not_before,
+)
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.kube.container import Container
+
+from .actions import ContainerBackoff, Start
+
+HASH = "io.kubernetes.container.hash"
+END_UNSEEN = "Unknown"
+"""containerd's reason for the end of a container that ended while containerd did not run."""
+
+
+def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
+    """The next instance. The restart count continues across sandboxes. `first_kill`: the last instance was killed for a
+    restart and none had ended before it, so it counts as no crash. A start that was given up counts as none either."""
+    last = runtime.newest(container.name)
+    if last is None:
+        return Start(container, 0)
+    if first_kill or last.start_given_up:
+        return Start(container, last.restart_count + 1, consecutive_restarts(last))
+    consecutive = next_consecutive_restarts(last, mended=_has_changed(container, last))
+    return Start(container, last.restart_count + 1, consecutive)
+
+
+def _has_changed(container: Container, last: CriContainer) -> bool:
+    """Whether image or resources differ from the last instance's, so that its crashes do not count for the next one."""
+    made_with = allocation.made_with(last)
+    return has_other_image(container, last) or (
+        made_with is not None and bool(allocation.resized(made_with, container.resources))
+    )
+
+
+def has_other_image(container: Container, last: CriContainer) -> bool:
+    created_hash = last.annotations.get(HASH, "")
+    return bool(created_hash) and created_hash != container_hash(container)
+
+
+class NextStarts(NamedTuple):
+    """The next starts of a pod's containers."""
+
+    runtime: PodRuntime
+    sandbox_empty: bool
+    """The current sandbox has no containers."""
+    restarting: AbstractSet[str]
+    """IDs of the containers that are stopped for a restart."""
+    now: float
+    """Seconds since 1970."""
+    maximum_backoff: float
+
+    def of(self, container: Container) -> Start | ContainerBackoff:
+        """The next start of the container, if it may start now, else its backoff."""
+        last = self.runtime.newest(container.name)
+        if last is not None and not self._at_once(container, last):
+            until = start_not_before(last, self.maximum_backoff, self.now)
+            if until > self.now:
+                return ContainerBackoff(container.name, until, last)
+        first_kill = last is not None and last.id in self.restarting and not last.restart_count
+        return next_start(container, self.runtime, first_kill=first_kill)
+
+    def _at_once(self, container: Container, last: CriContainer) -> bool:
+        """Whether the next start has no backoff."""
+        if last.start_given_up or _has_changed(container, last) or self._is_lost(last):
+            return True
+        return last.id in self.restarting and not is_delayed_after_kill(
+            last, self._previous(last), self.maximum_backoff
+        )
+
+    def _is_lost(self, last: CriContainer) -> bool:
+        """Whether it was lost with its sandbox, for example at a reboot: that counts as no crash."""
+        return self.sandbox_empty and last.reason == END_UNSEEN
+
+    def _previous(self, last: CriContainer) -> CriContainer | None:
+        """The instance before this one, if it has ended."""
+        same = [ran for ran in self.runtime.containers if ran.name == last.name and ran.id != last.id]
+        return same[0] if same and same[0].state is CriContainerState.EXITED else None
