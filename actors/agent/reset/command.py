@@ -22,9 +22,10 @@ from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
 
 from . import runtime_pods
-from .host_resources import KINDS, HostResources, Scope, look
+from .host_resources import KINDS, HostResources, look
 from .removal import remove
 from .runtime_pods import RuntimePod
+from .scope import Scope
 
 _SHOWN: Final = 8
 """The most lines of each kind, unless --all is given."""

@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from actors.container_manager.cgroups.pod_cgroups import PODS, TIERS
 from actors.container_runtime import cleanup, processes
 from actors.container_runtime.instance import ManagedRuntime
 from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
-from actors.shared.config.paths import state_dir_of
 from actors.shared.config.start import start_records
-from actors.shared.config.start.start_records import StartRecord
 from actors.shared.linux import mountinfo
-from actors.shared.linux.cgroup_names import CgroupNameError, parse_root, path_of
 
+from .cgroups import cgroups, others_in_cgroups
 from .runtime_pods import RuntimePod
+from .scope import Scope, names_in
 
 KINDS: Final = ("pods", "containers", "processes", "mounts", "cgroups", "networks", "sockets", "files")
 """In the order in which they are shown."""
@@ -37,8 +34,6 @@ _STATE_FILES: Final = (
     "device-plugins/DEPRECATION",
 )
 _SOCKETS: Final = ("pod-resources/kubelet.sock", "pods-api/pods-api.sock", "device-plugins/kubelet.sock")
-_CGROUPS: Final = "/sys/fs/cgroup/"
-"""Records of earlier versions have such directories in `made`, without the run of the kernel that had them."""
 _LOCK: Final = "lock"
 _OWN_PLUGINS: Final = "plugins/kubernetes.io"
 """The directory in which the agent stages volumes, beside the sockets of drivers."""
@@ -66,45 +61,6 @@ class HostResources(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.found)
-
-
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """The scope of the search."""
-
-    starts: Sequence[StartRecord]
-    """The records of all starts, the newest last; at least one."""
-    keep_pods: bool = False
-    """Pods stay, and all that another agent would take over with them."""
-    boot: str = ""
-    """The ID of this run of the kernel."""
-
-    @property
-    def root_dir(self) -> str:
-        return self.starts[-1].root_dir
-
-    @property
-    def state_dir(self) -> str:
-        return state_dir_of(self.root_dir)
-
-    @property
-    def made(self) -> frozenset[str]:
-        found = {path for one in self.starts for path in one.made if not path.startswith(_CGROUPS)}
-        return frozenset(found.union(*(one.made_cgroups for one in self.starts if one.boot == self.boot)))
-
-    @property
-    def instances(self) -> list[ManagedRuntime]:
-        """The managed containerds; in practice at most one."""
-        pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.starts if one.managed_root)
-        return [ManagedRuntime(root=root, state=state) for root, state in pairs]
-
-    @property
-    def endpoints(self) -> list[str]:
-        """The endpoints of other runtimes."""
-        return list(dict.fromkeys(one.runtime_endpoint for one in self.starts if not one.managed_root))
-
-    def uids(self) -> list[str]:
-        """The UIDs of the pods that have a directory."""
-        return [] if self.keep_pods else _names(f"{self.root_dir}/pods")
 
 
 def look(scope: Scope, pods: Sequence[RuntimePod]) -> HostResources:
@@ -146,51 +102,6 @@ def _onto_itself(mount: mountinfo.Mount, table: Sequence[mountinfo.Mount]) -> bo
     return False
 
 
-def cgroups(scope: Scope) -> set[str]:
-    """The cgroups of pods, without the leading slash, named by UID in the form of either cgroup driver."""
-    found: set[str] = set()
-    present = processes.hierarchies()
-    for root in dict.fromkeys(one.cgroup_root for one in scope.starts):
-        for driver in ("cgroupfs", "systemd"):
-            with suppress(CgroupNameError):
-                top = (*parse_root(root, driver), PODS)
-                names = [(*top, *tier, f"pod{uid}") for uid in scope.uids() for tier in TIERS.values()]
-                paths = [path_of(name, driver).strip("/") for name in names]
-                found |= {path for path in paths if any(Path(each, path).is_dir() for each in present)}
-    return found
-
-
-def emptied_cgroups(scope: Scope) -> list[str]:
-    """The cgroups above the pods' cgroups, the lowest first: they are removed when they are empty."""
-    found = []
-    for root in [] if scope.keep_pods else dict.fromkeys(one.cgroup_root for one in scope.starts):
-        for driver in ("cgroupfs", "systemd"):
-            with suppress(CgroupNameError):
-                above = parse_root(root, driver)
-                names = [(*above, PODS, *tier) for tier in reversed([*TIERS.values()])]
-                found += [path_of(name, driver).strip("/") for name in names]
-    return found
-
-
-def others_in_cgroups(scope: Scope) -> Iterator[str]:
-    """Processes and cgroups of others that keep the agent's cgroups, and those above the pods' cgroups, from being
-    removed."""
-    above = {f"/{group}" for group in emptied_cgroups(scope)}
-    present = processes.hierarchies()
-    made = {path.removeprefix(top) for top in present for path in scope.made if path.startswith(f"{top}/")}
-    own = {f"/{group}" for group in cgroups(scope)}
-    seen = set()
-    for group in sorted(above | made):
-        for top in present:
-            for name in _directories(f"{top}{group}"):
-                below = f"{group}/{name}"
-                if not any(f"{one}/".startswith(f"{below}/") for one in (*above, *made, *own)):
-                    seen.add(f"cgroup {below}")
-            if _text(f"{top}{group}/cgroup.procs"):
-                seen.add(f"cgroup {group}, with processes of others")
-    yield from sorted(seen)
-
-
 def sockets(scope: Scope) -> Iterator[str]:
     """The directories of the actors' sockets, and the sockets in the root directory."""
     yield from dict.fromkeys(one.run_dir for one in scope.starts)
@@ -203,7 +114,7 @@ def files(scope: Scope) -> Iterator[str]:
     """Files and whole directories of the agent. A directory above them stays unless it becomes empty."""
     root = scope.root_dir
     if scope.keep_pods:  # what the starts made is known to a later start and a later reset
-        names = (name for name in _names(scope.state_dir) if name not in (start_records.FILE, _LOCK))
+        names = (name for name in names_in(scope.state_dir) if name not in (start_records.FILE, _LOCK))
         yield from (f"{scope.state_dir}/{name}" for name in names)
         return
     uids = set(scope.uids())
@@ -221,13 +132,13 @@ def files(scope: Scope) -> Iterator[str]:
 def logs(scope: Scope, uids: set[str]) -> list[str]:
     """The log directories of these pods, `<namespace>_<name>_<uid>`."""
     places = dict.fromkeys(one.pod_logs_dir for one in scope.starts)
-    return [f"{top}/{name}" for top in places for name in _names(top) if name.rpartition("_")[2] in uids]
+    return [f"{top}/{name}" for top in places for name in names_in(top) if name.rpartition("_")[2] in uids]
 
 
 def links(scope: Scope, uids: set[str]) -> Iterator[str]:
     """The links for log collectors that lead into these pods' log directories."""
     for top in dict.fromkeys((*(one.container_logs_dir for one in scope.starts), CONTAINER_LOGS_DIR)):
-        for name in _names(top):
+        for name in names_in(top):
             with suppress(OSError):
                 directory = os.path.dirname(os.path.dirname(os.readlink(f"{top}/{name}")))
                 if os.path.basename(directory).rpartition("_")[2] in uids:
@@ -246,14 +157,14 @@ def remaining(scope: Scope) -> list[str]:
     """What a reset leaves: files in the root directory that are not the agent's, and cgroups that others use."""
     root, own = scope.root_dir, {*files(scope), *sockets(scope)}
     if scope.keep_pods:
-        return [path for name in _names(root) if (path := f"{root}/{name}") not in (*own, scope.state_dir)]
+        return [path for name in names_in(root) if (path := f"{root}/{name}") not in (*own, scope.state_dir)]
     found = list(others_in_cgroups(scope))
-    for name in _names(root):
+    for name in names_in(root):
         path = f"{root}/{name}"
         if path in own:
             continue
         if name in _EMPTY:
-            found += [f"{path}/{below}" for below in _names(path) if f"{path}/{below}" not in own]
+            found += [f"{path}/{below}" for below in names_in(path) if f"{path}/{below}" not in own]
         else:
             found.append(path)
     return found
@@ -271,30 +182,9 @@ def _without_sandbox(scope: Scope, pods: Sequence[RuntimePod]) -> Iterator[str]:
 
 
 def _containers(instance: ManagedRuntime) -> list[str]:
-    return _names(instance.tasks)
+    return names_in(instance.tasks)
 
 
 def _processes(instance: ManagedRuntime) -> list[str]:
     own = (instance.config_file, instance.socket)
     return [f"{pid} {os.path.basename(argv[0])}" for pid, argv in processes.commands() if set(own) & set(argv)]
-
-
-def _directories(path: str) -> list[str]:
-    try:
-        return [entry.name for entry in os.scandir(path) if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except (FileNotFoundError, NotADirectoryError):
-        return []

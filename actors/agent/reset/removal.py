@@ -14,8 +14,10 @@ from actors.shared.linux.systemd import booted
 from supervision.time_scale import scaled
 
 from . import runtime_pods
-from .host_resources import Scope, cgroups, emptied_cgroups, emptied_directories, files, mounts, sockets
+from .cgroups import cgroups, emptied_cgroups
+from .host_resources import emptied_directories, files, mounts, sockets
 from .runtime_pods import RuntimePod
+from .scope import Scope
 
 _SYSTEMCTL_SECONDS = 30
 

@@ -13,7 +13,8 @@ import pytest
 
 from actors.agent import command
 from actors.agent.reset.command import done, listed
-from actors.agent.reset.host_resources import HostResources, Scope, files, links, look, remaining, sockets
+from actors.agent.reset.host_resources import HostResources, files, links, look, remaining, sockets
+from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord, with_start
@@ -65,7 +66,7 @@ def test_cgroups_of_others_in_the_cgroup_root_are_said_to_stay(tmp_path: Path, m
         (top / name).mkdir(parents=True)
     (tmp_path / "root" / "pods" / "u1").mkdir(parents=True)
     (top / "root" / "cgroup.procs").write_text("7\n")
-    monkeypatch.setattr("actors.agent.reset.host_resources.processes.hierarchies", lambda: [str(top)])
+    monkeypatch.setattr("actors.agent.reset.cgroups.processes.hierarchies", lambda: [str(top)])
     made = at(tmp_path / "root", cgroup_root="/root", made_cgroups=(f"{top}/root",), boot="b")
     scope = Scope(starts=[made], boot="b")
     assert remaining(scope) == [

@@ -1,0 +1,63 @@
+"""The scope of a reset: the starts of an agent that it covers, and what these made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from actors.container_runtime.instance import ManagedRuntime
+from actors.shared.config.paths import state_dir_of
+from actors.shared.config.start.start_records import StartRecord
+
+_CGROUPS: Final = "/sys/fs/cgroup/"
+"""Records of earlier versions have such directories in `made`, without the run of the kernel that had them."""
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """The scope of a search for what an agent has left."""
+
+    starts: Sequence[StartRecord]
+    """The records of all starts, the newest last; at least one."""
+    keep_pods: bool = False
+    """Pods stay, and all that another agent would take over with them."""
+    boot: str = ""
+    """The ID of this run of the kernel."""
+
+    @property
+    def root_dir(self) -> str:
+        return self.starts[-1].root_dir
+
+    @property
+    def state_dir(self) -> str:
+        return state_dir_of(self.root_dir)
+
+    @property
+    def made(self) -> frozenset[str]:
+        found = {path for one in self.starts for path in one.made if not path.startswith(_CGROUPS)}
+        return frozenset(found.union(*(one.made_cgroups for one in self.starts if one.boot == self.boot)))
+
+    @property
+    def instances(self) -> list[ManagedRuntime]:
+        """The managed containerds; in practice at most one."""
+        pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.starts if one.managed_root)
+        return [ManagedRuntime(root=root, state=state) for root, state in pairs]
+
+    @property
+    def endpoints(self) -> list[str]:
+        """The endpoints of other runtimes."""
+        return list(dict.fromkeys(one.runtime_endpoint for one in self.starts if not one.managed_root))
+
+    def uids(self) -> list[str]:
+        """The UIDs of the pods that have a directory."""
+        return [] if self.keep_pods else names_in(f"{self.root_dir}/pods")
+
+
+def names_in(directory: str) -> list[str]:
+    """The sorted names in a directory; none if there is no such directory."""
+    try:
+        return sorted(os.listdir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
