@@ -23,6 +23,7 @@ fork_server/          the process that forks every actor and runs no actor's cod
 greeting.py           to whom and when an actor says Hello: at its start, and after an injected loss of messages
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
 fake_answers.py       the test's answers to the actor's questions
+fake_disposables.py   runs the test's functions in place of disposable processes
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
 incidents.py          incident records: one JSON line per fault, in a bounded file that the fork server writes
 intensity.py          restart intensity as in Erlang/OTP: a limit of restarts within a period

@@ -22,14 +22,13 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-import msgspec
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, WakeupMessage
 
-from .actor import Actor, Address, DisposableError, Timer
-from .class_names import class_name, load
-from .errors import error_text
+from .actor import Actor, Address, Timer
+from .class_names import class_name
 from .fake_answers import Answer, FakeAnswers, through_the_wire
+from .fake_disposables import DisposableFake, FakeDisposables
 from .listeners import Make
 from .message import Message, Question
 from .protocol import MessageCount
@@ -108,7 +107,7 @@ class HarnessPort:
         return []
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
-        return self._harness._dispose(function, arguments)
+        return self._harness._fakes.run(function, arguments)
 
     def createActor(
         self, actor_class: type | str, requirements: Any, global_name: str | None, source_hash: str | None = None
@@ -150,10 +149,7 @@ class Harness(Generic[A]):
         """(receiver, question) of every ask."""
         self.created: list[tuple[str, str]] = []
         """(name, `module:Class`) of every actor that it created."""
-        self.disposed: list[tuple[str, dict[str, Any]]] = []
-        """(function, arguments) of every disposable."""
-        self.disposables: dict[str, Callable[..., Any] | BaseException] = {}
-        """Fake functions (or exceptions to raise), by `module:function`."""
+        self._fakes = FakeDisposables()
         self._replies: dict[int, asyncio.Future[Message]] = {}
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -163,6 +159,16 @@ class Harness(Generic[A]):
         self._answers = FakeAnswers(self.clock, self.port.start_task)
         self.actor = actor_class(**(arguments or {}))
         self.port.serve(self.actor)
+
+    @property
+    def disposables(self) -> dict[str, DisposableFake]:
+        """The fakes by `module:function`; a test adds its own."""
+        return self._fakes.fakes
+
+    @property
+    def disposed(self) -> list[tuple[str, dict[str, Any]]]:
+        """(function, arguments) of every disposable."""
+        return self._fakes.calls
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def __aenter__(self) -> Harness[A]:
@@ -286,7 +292,7 @@ class Harness(Generic[A]):
         self.outbox.clear()
         self.asks.clear()
         self.created.clear()
-        self.disposed.clear()
+        self._fakes.calls.clear()
 
     # -- the fake port --------------------------------------------------------------------------------------------
     def _record_sent(self, target: ActorAddress, message: Any) -> None:
@@ -303,22 +309,6 @@ class Harness(Generic[A]):
         self.asks.append((name, message))
         self._changed.set()
         return await self._answers.ask(name, message, timeout)
-
-    def _dispose(self, function: str, arguments: dict[str, Any]) -> Any:
-        self.disposed.append((function, arguments))
-        chosen = self.disposables.get(function)
-        if isinstance(chosen, BaseException):
-            raise chosen
-        call = chosen or load(function)
-        try:
-            result = call(**msgspec.msgpack.decode(msgspec.msgpack.encode(arguments)))
-        except DisposableError:
-            raise
-        except Exception as error:
-            raise DisposableError(
-                type(error).__name__, error_text(error), getattr(error, "errno", None) or 0
-            ) from error
-        return msgspec.msgpack.decode(msgspec.msgpack.encode(result))
 
     def _track(self, task: asyncio.Task[Any]) -> None:
         self._tasks.add(task)
