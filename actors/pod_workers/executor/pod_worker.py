@@ -17,12 +17,13 @@ from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases import effects
 from actors.pod_workers.phases.phase_table import SPANS, next_step
 from actors.pod_workers.phases.step import Step
+from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import Interrupted, RoundBegun, RoundSucceeded, TryFailed
-from actors.pod_workers.pod.state import ContainerInstance, DesiredState, PodState, PodView
+from actors.pod_workers.pod.state import ContainerInstance, PodState, PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime

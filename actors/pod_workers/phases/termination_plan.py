@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actors.pod_workers.pod.state import DEFAULT_GRACE_SECONDS
+from actors.pod_workers.pod.desired_state import DEFAULT_GRACE_SECONDS
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode

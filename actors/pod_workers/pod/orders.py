@@ -15,8 +15,9 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
+from .resize_progress import ResizeProgress, without_request
 from .runtime import with_addresses
-from .state import ContainerInstance, PodState, ResizeProgress, replace, without_request
+from .state import ContainerInstance, PodState, replace
 from .table import PodWorkerPhase
 
 

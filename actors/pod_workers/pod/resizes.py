@@ -11,7 +11,8 @@ from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 
 from .event import PodEvent
-from .state import PodState, Retry, replace, without_request
+from .resize_progress import without_request
+from .state import PodState, Retry, replace
 
 RETRY_SECONDS: Final = 10.0
 """Seconds between tries of a failing resize. Its message may contain changing figures, so each try emits a new

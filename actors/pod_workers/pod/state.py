@@ -12,69 +12,19 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.pod_workers.containers.allocation import Allocated
-from actors.pod_workers.messages import KillPod
 from actors.shared.cri.model import PodRuntime
 from actors.shared.hardware.allocation import ContainerAllocation
-from actors.shared.kube.container import ResourceRequirements
-from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import grace_period
 from actors.shared.kube.resource_claims import has_claims
-from actors.status_manager.messages import Resize, Waiting
+from actors.status_manager.messages import Waiting
 
+from .desired_state import DesiredState
+from .resize_progress import ResizeProgress
 from .table import PodWorkerEvent, PodWorkerPhase, step
 from .unlisted import NOTHING, UnlistedContainers
 
-DEFAULT_GRACE_SECONDS: Final = 30
 SANDBOX: Final = ""
 """The key of the sandbox, among the container names."""
 replace = msgspec.structs.replace
-
-
-class DesiredState(msgspec.Struct, frozen=True, kw_only=True):
-    """The desired state of the pod."""
-
-    pod: Pod | None = None
-    """The pod with its allocated resources. None: only the runtime knows the pod."""
-    data: bytes = b""
-    """The pod as JSON."""
-    source: bytes = b""
-    """The source's pod as JSON."""
-    removed: bool = False
-    """No source has the pod; an orphan of the runtime never had one."""
-    kill: KillPod | None = None
-    """The first order to end it, with the shortest grace period ordered since."""
-    again: bytes = b""
-    """The pod that a source has again, while this one still terminates."""
-
-    @property
-    def deleted(self) -> bool:
-        """Whether the API object is deleted and waits for the pod's end."""
-        return self.pod is not None and self.pod.metadata.deletionTimestamp is not None
-
-    @property
-    def unwanted(self) -> bool:
-        """Whether no source has it, or it is deleted."""
-        return self.removed or self.pod is None or self.deleted
-
-    @property
-    def must_terminate(self) -> bool:
-        """Whether it must end: a start under way no longer matters."""
-        return self.removed or self.deleted or self.kill is not None
-
-    @property
-    def ordered_grace(self) -> int | None:
-        """The grace period of an order, if it overrides the pod's."""
-        if self.kill is None:
-            return None
-        deletion = self.pod.metadata.deletionGracePeriodSeconds if self.pod is not None else None
-        return self.kill.grace_seconds if deletion is None else min(deletion, self.kill.grace_seconds)
-
-    @property
-    def grace_seconds(self) -> int:
-        """The grace period of its termination."""
-        own = grace_period(self.pod) if self.pod is not None else DEFAULT_GRACE_SECONDS
-        return own if self.ordered_grace is None else min(own, self.ordered_grace)
 
 
 class PodView(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,44 +81,6 @@ class Verdicts(msgspec.Struct, frozen=True):
     """The containers to stop, with the reason: `liveness` or `startup` probe, or `postStart` hook."""
     started: frozenset[str] = frozenset()
     """Containers whose startup probe has passed."""
-
-
-class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """An in-place resize (KEP-1287): the allocated and the desired resources, and its progress."""
-
-    allocated: Allocated | None = None
-    """None: no resources, or not admitted yet."""
-    desired: Pod | None = None
-    """The pod with its spec's resources, while these differ from the allocated ones."""
-    actuated: dict[str, ResourceRequirements] = {}
-    """The actuated resources, by ids of resized containers; of containers that a kubelet made, by their names."""
-    pending: tuple[str, str] = ("", "")
-    """Reason (Deferred, Infeasible) and message."""
-    pending_generation: int = 0
-    """metadata.generation of the request that is pending."""
-    deferred_at: float = 0.0
-    """When it was first deferred, seconds since 1970; 0.0: it is not."""
-    not_before: float = 0.0
-    """When the container manager is asked again by itself, seconds since 1970."""
-    in_progress: bool = False
-    generation: int = 0
-    """metadata.generation of the request that is in progress; 0: an earlier incarnation began it."""
-    retry_at: float = 0.0
-    """When a resize that has failed is tried again, seconds since 1970."""
-    unconfirmed: bool = False
-    """An earlier incarnation died during a resize: the containers' resources are not known."""
-    error: str = ""
-
-    def status(self) -> Resize | None:
-        """The resize for the pod's status; None if there is none."""
-        if not (self.pending[0] or self.in_progress):
-            return None
-        return Resize(*self.pending, in_progress=self.in_progress, error=self.error, generation=self.generation)
-
-
-def without_request(resizing: ResizeProgress) -> ResizeProgress:
-    """The resize is complete, or the spec no longer asks for one."""
-    return replace(resizing, desired=None, pending=("", ""), pending_generation=0, deferred_at=0.0, not_before=0.0)
 
 
 class Retry(msgspec.Struct, frozen=True):
