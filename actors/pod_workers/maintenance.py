@@ -50,7 +50,8 @@ class ShardMaintenance:
     async def _compress(self, path: str) -> None:
         try:
             target = "actors.pod_workers.logs.rotation:compress"
-            await self._actor.disposable(target, {"path": path}, deadline=COMPRESS_SECONDS)
+            arguments = {"logs_dir": self._agent.pod_logs_dir, "path": path}
+            await self._actor.disposable(target, arguments, deadline=COMPRESS_SECONDS)
         except DisposableError as error:
             self._actor.log.warning("%s is not compressed: %s", path, error)
 

@@ -16,12 +16,12 @@ from typing import Literal
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.linux.beneath import UnsafePathError, opened_beneath
+from actors.shared.linux.beneath import UnsafePathError, make_directories, opened_beneath
 from actors.shared.linux.directories import make_path
 from actors.shared.linux.links import replace_link
 from actors.shared.linux.removal import have_few_files, remove_tree
 
-from .names import log_directory, log_link, pod_log_directory
+from .names import log_directory, log_directory_name, log_link, pod_log_directory
 
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
@@ -37,9 +37,13 @@ def make_log_directory(logs_dir: str, pod: Pod, container: str = "") -> None:
     """Make the directory of the pod's logs, and in it the container's, because not every runtime makes that. Raises
     OSError, also for a link in the place of either: the runtime would write to where it points."""
     make_path(logs_dir, 0o750)
-    directory = pod_log_directory(logs_dir, pod)
-    make_path(os.path.join(directory, container), 0o755)
-    with opened_beneath(logs_dir, f"{os.path.basename(directory)}/{container}"):
+    wanted = f"{log_directory_name(pod)}/{container}"
+    top = os.open(logs_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(make_directories(top, wanted, 0o755))
+    finally:
+        os.close(top)
+    with opened_beneath(logs_dir, wanted):
         pass
 
 
@@ -108,7 +112,7 @@ def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, conta
 def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: CriContainer) -> None:
     """Remove the log of a container, its rotated files and its link."""
     Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
-    folder = f"{os.path.basename(pod_log_directory(logs_dir, pod))}/{ran.name}"
+    folder = f"{log_directory_name(pod)}/{ran.name}"
     # through no link in the place of a directory, or a container that can write to the logs has others' files removed
     with suppress(FileNotFoundError, NotADirectoryError, UnsafePathError), opened_beneath(logs_dir, folder) as opened:
         for name in _names(Path(opened)):
@@ -148,7 +152,10 @@ def has_few_traces(logs_dir: str, namespace: str, name: str, uid: str, pod_dir: 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
     """The highest restart count with a log, -1 for none, so that the count continues even if the runtime forgot the
     container."""
-    names = _names(Path(pod_log_directory(logs_dir, pod)) / container)
+    folder = f"{log_directory_name(pod)}/{container}"
+    names: list[str] = []
+    with suppress(OSError), opened_beneath(logs_dir, folder) as opened:
+        names = _names(Path(opened))
     numbers = [name.partition(".")[0] for name in names if ".log" in name]
     return max((int(number) for number in numbers if _COUNT.fullmatch(number)), default=-1)
 
@@ -161,12 +168,15 @@ def _names(directory: Path) -> list[str]:
         return []
 
 
-def termination_message(file: str, log: str, *, fallback: bool) -> str:
-    """The end of the file, else (with `fallback`) the last lines of the log; '' if neither is readable."""
+def termination_message(file: str, logs_dir: str, log: str, *, fallback: bool) -> str:
+    """The end of the file, else (with `fallback`) the last lines of the log; '' if neither is readable. `log`: below
+    `logs_dir`, and read through no link: who can write to the logs must not see another file in the pod's status."""
     text = _tail(file, MESSAGE_BYTES)
     if text or not fallback:
         return text
-    raw = _tail(log, 16 * FALLBACK_BYTES)
+    raw, (folder, name) = "", os.path.split(log)
+    with suppress(OSError), opened_beneath(logs_dir, folder) as opened:
+        raw = _tail(f"{opened}/{name}", 16 * FALLBACK_BYTES)
     lines = []
     for line in raw.removesuffix("\n").split("\n")[-FALLBACK_LINES:]:  # splitlines would split at other characters too
         parts = line.split(" ", 3)

@@ -20,7 +20,12 @@ def log_directory(logs_dir: str, namespace: str, name: str, uid: str) -> str:
 
 
 def pod_log_directory(logs_dir: str, pod: Pod) -> str:
-    return log_directory(logs_dir, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
+    return f"{logs_dir}/{log_directory_name(pod)}"
+
+
+def log_directory_name(pod: Pod) -> str:
+    """The pod's directory below that of all logs."""
+    return f"{pod.metadata.namespace}_{pod.metadata.name}_{pod.metadata.uid}"
 
 
 def log_path(container: str, restart_count: int) -> str:

@@ -25,7 +25,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.linux.beneath import opened_beneath, path_of
+from actors.shared.linux.beneath import opened_beneath
 from supervision.errors import error_text
 
 COMPRESS_SECONDS = 120.0
@@ -33,7 +33,7 @@ SUFFIX, TEMPORARY = ".gz", ".tmp"
 _ROTATED = re.compile(r"\.(\d{8}-\d{6})(\.gz)?\Z")
 
 Compress = Callable[[str], Awaitable[None]]
-"""Compresses one file, in a process of its own."""
+"""Compresses one file, in a process of its own. Its path is below the directory of all logs."""
 
 
 class LogRotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,13 +146,13 @@ class LogRotation:
                 raise
 
     async def _tidy(self, path: str) -> None:
-        directory, live = os.path.split(path)
+        directory, live = os.path.split(path[len(self._logs_dir) + 1 :])
         with self._directory_of(path) as opened:
             todo = rotation_plan(live, os.listdir(opened), self._limits.files)
             for name in todo.remove:
                 os.unlink(f"{opened}/{name}")
         for name in todo.compress:
-            await self._compress(f"{directory}/{name}")
+            await self._compress(os.path.join(directory, name))
 
 
 def _rename(old: str, new: str) -> bool:
@@ -163,14 +163,12 @@ def _rename(old: str, new: str) -> bool:
     return True
 
 
-def compress(path: str) -> None:
-    """Replace a file by its compressed form, atomically. For a disposable process. Raises OSError."""
+def compress(logs_dir: str, path: str) -> None:
+    """Replace the file `path` below `logs_dir` by its compressed form, atomically, through no link. For a disposable
+    process. Raises OSError."""
     folder, name = os.path.split(path)
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        _compress(f"{path_of(fd)}/{name}")
-    finally:
-        os.close(fd)
+    with opened_beneath(logs_dir, folder) as directory:
+        _compress(f"{directory}/{name}")
 
 
 def _compress(path: str) -> None:
@@ -182,8 +180,7 @@ def _compress(path: str) -> None:
     if not stat.S_ISREG(mode):
         source.close()
         raise OSError(errno.EINVAL, "is no regular file", path)  # reading a pipe may never end
-    target = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o600), "wb")
-    with source, target:
+    with source, os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | flags, 0o600), "wb") as target:
         os.fchmod(target.fileno(), stat.S_IMODE(mode))
         with gzip.GzipFile(fileobj=target, mode="wb") as packed:
             shutil.copyfileobj(source, packed, 1 << 20)

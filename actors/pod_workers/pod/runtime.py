@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from actors.pod_workers.containers.files import termination_log, termination_message
-from actors.pod_workers.containers.names import pod_log_directory
+from actors.pod_workers.containers.names import log_directory_name, log_path
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
@@ -54,12 +54,14 @@ def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) ->
     """Add the termination messages of ended containers, read from their files. Each is appended to the runtime's
     message."""
     policies = {container.name: container.terminationMessagePolicy for container in all_containers(pod)}
+    logs = log_directory_name(pod)
     containers = []
     for ran in runtime.containers:
         if ran.state is CriContainerState.EXITED and ran.name in policies:
             text = termination_message(
                 termination_log(pod_dir, ran.name, ran.restart_count),
-                f"{pod_log_directory(logs_dir, pod)}/{ran.name}/{ran.restart_count}.log",
+                logs_dir,
+                f"{logs}/{log_path(ran.name, ran.restart_count)}",
                 fallback=policies[ran.name] == "FallbackToLogsOnError" and ran.exit_code != 0,
             )
             message = ": ".join(part for part in (ran.message, text) if part)

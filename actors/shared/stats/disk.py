@@ -75,7 +75,7 @@ class _PodDirectories:
                 # a regular file here is a record of the volume manager
                 if f"{plugin}/{name}" not in self._mounted and os.path.isdir(path):
                     self._volumes[path] = _size(path) if plugin not in _WHOLE else None
-        self._logs = {name: _size(f"{logs}/{name}") for name in _names(logs)}
+        self._logs = {name: _size(f"{logs}/{name}") for name in _names(logs, os.O_NOFOLLOW)}
         self._etc_hosts = _size(f"{directory}/etc-hosts")
 
     def parts(self) -> Iterator[None]:
@@ -165,11 +165,18 @@ def _driver_volume_names(path: str, name: str) -> tuple[str, str, str]:
     return found.get("volume") or name, found.get("claim") or "", found.get("driverName") or _CSI
 
 
-def _names(path: str) -> list[str]:
+def _names(path: str, flags: int = 0) -> list[str]:
+    """The entries of a directory, none if it cannot be read. `flags`: O_NOFOLLOW reads none through a link."""
     try:
-        return sorted(os.listdir(path))
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | flags)
     except OSError:
         return []
+    try:
+        return sorted(os.listdir(fd))
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
 
 
 def has_claims(pods_dir: str) -> bool:

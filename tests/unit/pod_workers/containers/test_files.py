@@ -28,7 +28,7 @@ def message(tmp_path, words: str | None = None, log: str = "", *, fallback: bool
     if words is not None:
         (tmp_path / "words").write_text(words)
     (tmp_path / "0.log").write_text(log)
-    return files.termination_message(f"{tmp_path}/words", f"{tmp_path}/0.log", fallback=fallback)
+    return files.termination_message(f"{tmp_path}/words", str(tmp_path), "0.log", fallback=fallback)
 
 
 def test_the_last_words_are_the_tail_of_their_file(tmp_path):
@@ -110,6 +110,22 @@ def test_a_link_in_place_of_a_log_directory_has_no_file_of_others_removed(place,
     files.remove_log(links, logs, POD, CriContainer(id="id", name="a", pod_uid="u"))
     assert (others / "0.log").exists()
     assert (others / "a" / "0.log").exists()
+
+
+@pytest.mark.parametrize("place", ["pod", "container"])
+def test_a_link_in_place_of_a_log_directory_is_neither_read_nor_counted_nor_filled(place, tmp_path):
+    logs, others = f"{tmp_path}/logs", tmp_path / "others"
+    (others / "a").mkdir(parents=True)
+    for directory in (others, others / "a"):
+        (directory / "7.log").write_text(line("secret"))
+    pod = pod_log_directory(logs, POD)
+    os.makedirs(pod if place == "container" else logs)
+    os.symlink(others, f"{pod}/a" if place == "container" else pod)
+    words = files.termination_message(f"{tmp_path}/words", logs, f"{os.path.basename(pod)}/a/7.log", fallback=True)
+    assert (words, files.highest_log_number(logs, POD, "a")) == ("", -1)
+    with pytest.raises(UnsafePathError):
+        files.make_log_directory(logs, POD, "b" if place == "pod" else "a")
+    assert sorted(os.listdir(others)) == ["7.log", "a"]
 
 
 def test_the_logs_of_a_pod_go_and_those_of_others_stay(tmp_path):

@@ -24,6 +24,7 @@ from actors.pod_workers.logs.rotation import (
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.linux.beneath import UnsafePathError
 
 NOW = 1_780_000_000.0
 OLD = [f"0.log.2026010{day}-000000" for day in range(1, 7)]
@@ -54,7 +55,7 @@ class Logs:
     """One container's, below `home`."""
 
     def __init__(self, home: Path, files: int = 3, size: int = 50) -> None:
-        self.path = home / "0.log"
+        self.home, self.path = home, home / "0.log"
         self.writer = Writer(self.path)
         self.now = NOW
         limits = LogRotationPolicy(size_bytes=size, files=files)
@@ -64,7 +65,7 @@ class Logs:
         self.ran = CriContainer(id="c", name="c", pod_uid="u", state=state, log_path=str(self.path))
 
     async def compress(self, path: str) -> None:
-        compress(path)
+        compress(str(self.home), path)
 
     def round(self) -> list[str]:
         self.now += 1
@@ -184,9 +185,48 @@ def test_a_link_in_place_of_the_directory_of_a_log_touches_nothing_there(tmp_pat
     logs.writer.write(20)
     assert logs.round() == []
     assert sorted(os.listdir(others)) == ["0.log", OLD[0]]
-    with pytest.raises(NotADirectoryError):
-        compress(f"{home}/c/{OLD[0]}")
+    with pytest.raises(UnsafePathError):
+        compress(str(tmp_path / "logs"), f"pod/c/{OLD[0]}")
     assert sorted(os.listdir(others)) == ["0.log", OLD[0]]
+
+
+@pytest.mark.parametrize("place", ["pod", "pod/c"])
+def test_a_link_made_while_a_log_is_rotated_has_no_file_of_others_compressed(tmp_path, place):
+    home, others = tmp_path / "logs", tmp_path / "others"
+    for directory in (home / "pod" / "c", others / "c"):
+        directory.mkdir(parents=True)
+    for directory in (others, others / "c"):
+        for old in OLD[:2]:
+            (directory / old).write_text("keep me")
+    logs = Logs(home / "pod" / "c", files=9)
+    logs.home = home
+    for old in OLD[:2]:
+        (logs.path.parent / old).write_text("old")
+    logs.writer.write(20)
+
+    async def put_link_first(path: str) -> None:
+        if not (home / place).is_symlink():
+            (home / place).rename(tmp_path / "moved")
+            (home / place).symlink_to(others)
+        with pytest.raises(UnsafePathError):
+            compress(str(home), path)
+
+    runtime: Any = logs.writer
+    limits = LogRotationPolicy(size_bytes=50, files=9)
+    logs.rotation = LogRotation(runtime, str(home), limits, put_link_first)
+    assert logs.round() == []
+    assert (home / place).is_symlink()
+    assert [sorted(os.listdir(directory)) for directory in (others, others / "c")] == [[*OLD[:2], "c"], OLD[:2]]
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: os.link(path.parent / "precious", path)])
+def test_a_file_in_the_place_of_the_compressed_one_is_not_written_to(tmp_path, plant):
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "x").write_text("line\n")
+    plant(tmp_path / "x.tmp")
+    with pytest.raises(FileExistsError):
+        compress(str(tmp_path), "x")
+    assert (tmp_path / "precious").read_text() == "precious"
 
 
 def test_a_negative_size_switches_it_off(tmp_path):
@@ -199,7 +239,7 @@ def test_a_negative_size_switches_it_off(tmp_path):
 def test_a_compressed_log_has_the_same_lines_and_the_same_mode(tmp_path):
     (tmp_path / "x").write_bytes(b"line\n" * 10_000)
     (tmp_path / "x").chmod(0o604)
-    compress(str(tmp_path / "x"))
+    compress(str(tmp_path), "x")
     assert os.listdir(tmp_path) == ["x.gz"]
     assert (tmp_path / "x.gz").stat().st_mode & 0o777 == 0o604
     assert gzip.decompress((tmp_path / "x.gz").read_bytes()) == b"line\n" * 10_000
@@ -209,7 +249,7 @@ def test_a_link_is_not_compressed(tmp_path):
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "x").symlink_to(tmp_path / "secret")
     with pytest.raises(OSError, match="symbolic"):
-        compress(str(tmp_path / "x"))
+        compress(str(tmp_path), "x")
 
 
 @given(
@@ -234,5 +274,5 @@ def test_the_limits_are_those_of_the_configuration():
 def test_a_pipe_in_place_of_a_rotated_log_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "x")
     with pytest.raises(OSError, match="is no regular file"):
-        compress(str(tmp_path / "x"))
+        compress(str(tmp_path), "x")
     assert os.listdir(tmp_path) == ["x"]

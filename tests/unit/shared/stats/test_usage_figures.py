@@ -160,6 +160,12 @@ def test_a_disk_is_measured_with_each_file_once(tmp_path):
     assert found["v"]["volumes"] == {}
 
 
+def test_a_link_in_place_of_the_logs_of_a_pod_names_and_measures_nothing_of_others(tmp_path):
+    (tmp_path / "others" / "secret-name").mkdir(parents=True)
+    (tmp_path / "logs").symlink_to(tmp_path / "others")
+    assert disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["logs"] == {}
+
+
 def test_interfaces_and_the_one_that_leads_out():
     text = "Inter-| Receive\n face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
     text += "  eth0: 100 2 3 4 5 6 7 8 900 10 11 12 13 14 15 16\n  bad: x\n"
