@@ -272,7 +272,7 @@ async def test_no_odd_pod_ends_the_status_manager(tmp_path):
 
 
 @pytest.mark.parametrize("quantity", ["1e999", "-", "²", "1e30"])
-async def test_a_limit_that_no_kernel_knows_is_the_pods_trouble(tmp_path, quantity):
+async def test_a_limit_that_the_kernel_rejects_fails_only_its_pod(tmp_path, quantity):
     odd = changed(("spec", "containers", 0, "resources", "limits", "cpu"), quantity)
     async with driven(tmp_path) as node:
         await node.harness.deliver(PodOperation("set", UID, json.dumps(odd).encode()))

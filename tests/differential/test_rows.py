@@ -30,7 +30,7 @@ def test_the_agent_does_what_the_kubelet_documents(row: Row, tmp_path: Path) -> 
     run(lambda loop: play(own, tmp_path, loop))
 
 
-def test_no_row_is_there_twice_and_each_names_its_source() -> None:
+def test_each_row_is_unique_and_names_its_source() -> None:
     names = [(module, row.name) for module, row in ALL]
     assert len(names) == len(set(names))
     assert [row.name for _, row in ALL if not row.source] == []

@@ -150,7 +150,7 @@ def test_a_slice_that_an_operator_stops_is_there_again_with_its_limits(site: Sit
     assert site.pod_files("stopped", *files) == before
 
 
-def test_a_profile_of_apparmor_confines_a_container_and_one_that_is_missing_is_refused(site: Site) -> None:
+def test_an_apparmor_profile_confines_a_container_and_a_missing_one_is_refused(site: Site) -> None:
     local = {"appArmorProfile": {"type": "Localhost", "localhostProfile": "guest-reads-only"}}
     profile = "profile guest-reads-only flags=(attach_disconnected) { file, deny /kept/** w, signal, ptrace, }\n"
     site.machine.out("apparmor_parser -r", data=profile)

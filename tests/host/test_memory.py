@@ -19,7 +19,7 @@ def events(site: Site, name: str, reason: str) -> list[Obj]:
     return [one for one in found if one["involvedObject"]["name"] == name and one["reason"] == reason]
 
 
-def test_a_container_that_is_over_its_limit_is_said_to_be_and_its_neighbour_goes_on(site: Site) -> None:
+def test_a_container_over_its_limit_is_reported_and_its_neighbour_keeps_running(site: Site) -> None:
     limits = {"limits": {"memory": "32Mi"}}
     greedy = container("greedy", "sh", "-c", "sleep 1; tail /dev/zero", resources=limits)
     site.create(pod("family", greedy, container("calm"), restartPolicy="Never"))

@@ -35,7 +35,7 @@ def test_each_process_has_the_name_of_its_actor(site: Site) -> None:
     assert len(names) == len(set(names)) == len(site.actors())
 
 
-def test_containers_outlive_each_end_of_the_agent(site: Site) -> None:
+def test_containers_outlive_any_end_of_the_agent(site: Site) -> None:
     site.create(pod("lasting"), pod("other"))
     site.wait_pods_ready("lasting", "other", seconds=SECONDS)
     before, restarts = site.tasks(), int(site.unit("NRestarts"))

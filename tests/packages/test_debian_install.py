@@ -64,7 +64,7 @@ def test_lintian_finds_nothing(package: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def test_its_commands_start_where_it_is_installed(debian: Path) -> None:
+def test_commands_of_the_package_start_on_the_installed_system(debian: Path) -> None:
     assert within(debian, "supervise", "--version").stdout.startswith("troupelet ")
     assert within(debian, "kubelet", "--version").stdout.startswith("Kubernetes v1.36.")
     judged = within(debian, "supervise", "config", "check", "--config=/etc/troupelet/config.yaml")

@@ -88,22 +88,22 @@ async def until_exited(client: CriClient, container_id: str) -> CriContainer:
 
 
 class RuntimeContract:
-    async def test_the_handshake_tells_who_answers(self, site: Site) -> None:
+    async def test_the_handshake_names_the_runtime(self, site: Site) -> None:
         async with site.connect() as client:
             version = await client.version()
             assert version.name
             assert version.api_version == "v1"
 
-    async def test_a_runtime_that_is_up_says_it_is_ready(self, site: Site) -> None:
+    async def test_a_running_runtime_reports_ready(self, site: Site) -> None:
         async with site.connect() as client:
             status = await client.status()
             assert (status.runtime_ready, status.network_ready, status.message) == (True, True, "")
 
-    async def test_the_cgroup_driver_is_told_or_is_none(self, site: Site) -> None:
+    async def test_the_cgroup_driver_is_reported_or_none(self, site: Site) -> None:
         async with site.connect() as client:
             assert await client.cgroup_driver() in (None, "cgroupfs", "systemd")
 
-    async def test_a_sandbox_lives_and_goes(self, site: Site) -> None:
+    async def test_a_sandbox_is_created_and_removed(self, site: Site) -> None:
         async with site.connect() as client:
             config = sandbox_config(site.cgroup_root, site.logs)
             made = await client.run_pod_sandbox(config)
@@ -120,7 +120,7 @@ class RuntimeContract:
             with pytest.raises(NotFound):
                 await client.pod_sandbox_status(made)
 
-    async def test_a_container_lives_and_goes(self, site: Site) -> None:
+    async def test_a_container_is_created_and_removed(self, site: Site) -> None:
         async with a_pod(site) as pod:
             made = await pod.create()
             created = await pod.client.container_status(made, pod.id)
@@ -141,7 +141,7 @@ class RuntimeContract:
             with pytest.raises(NotFound):
                 await pod.client.container_status(made)
 
-    async def test_the_list_tells_what_the_status_tells(self, site: Site) -> None:
+    async def test_list_and_status_agree(self, site: Site) -> None:
         async with a_pod(site) as pod:
             made = await pod.start()
             status = await pod.client.container_status(made, pod.id)
@@ -167,7 +167,7 @@ class RuntimeContract:
             await pod.client.stop_container(made, 1)
             assert (await until_exited(pod.client, made)).exit_code == 137
 
-    async def test_a_program_that_is_not_there_fails_the_start_and_ends_the_container(self, site: Site) -> None:
+    async def test_a_missing_program_fails_the_start_and_ends_the_container(self, site: Site) -> None:
         async with a_pod(site) as pod:
             made = await pod.create("/missing/program")
             with pytest.raises(CriError, match=r"/missing/program"):
@@ -207,9 +207,7 @@ class RuntimeContract:
                 await client.container_status(unknown)
 
     @pytest.mark.parametrize("with_its_sandbox", [False, True])
-    async def test_a_task_that_the_runtime_has_lost_is_in_no_removals_way(
-        self, site: Site, with_its_sandbox: bool
-    ) -> None:
+    async def test_a_lost_task_does_not_prevent_a_removal(self, site: Site, with_its_sandbox: bool) -> None:
         async with a_pod(site) as pod:
             made = await pod.create("sleep", "1000")
             site.leave_task(made)
@@ -316,7 +314,7 @@ class RuntimeContract:
             assert resources is not None
             assert (resources.cpu_quota, resources.cpu_shares) == (70_000, 512)
 
-    async def test_use_is_measured(self, site: Site) -> None:
+    async def test_usage_is_measured(self, site: Site) -> None:
         async with a_pod(site) as pod:
             made = await pod.start()
             stats = await pod.client.container_stats(made)
@@ -327,7 +325,7 @@ class RuntimeContract:
             by_id = {one.id: one for one in await pod.client.list_container_stats(sandbox_id=pod.id)}
             assert set(by_id) == {made}
 
-    async def test_events_tell_of_a_container_or_are_not_implemented(self, site: Site) -> None:
+    async def test_events_report_a_container_or_are_not_implemented(self, site: Site) -> None:
         async with a_pod(site) as pod:
             events = pod.client.container_events()
             if not site.events:

@@ -13,7 +13,7 @@ from supervision.protocol import DisposableResult, RunDisposable
 pytestmark = pytest.mark.tree
 
 
-def test_it_is_answered_counted_and_reaped_when_it_ends_after_all() -> None:
+def test_an_abandoned_disposable_is_answered_counted_and_reaped_when_it_ends() -> None:
     loop, killed, answers = Loop(), [], []
     disposables = Disposables(loop, list, kill=lambda pid, _: killed.append(pid))
 

@@ -58,7 +58,7 @@ def test_each_subcommand_answers_while_actors_are_wedged(wedged: Agent, command:
         json.loads(done.stdout)
 
 
-def test_they_answer_in_a_fifth_of_a_second(wedged: Agent) -> None:
+def test_commands_answer_in_a_fifth_of_a_second(wedged: Agent) -> None:
     """In processor time, the best of twenty: on the wall it is what the machine's other work leaves."""
     for command in ("status", "tree", "incidents", "logs", "inject b slow --rate 0.001 --seconds 0.1"):
         walls: list[float] = []
@@ -73,7 +73,7 @@ def test_they_answer_in_a_fifth_of_a_second(wedged: Agent) -> None:
         assert min(walls) < 2, (command, walls)
 
 
-def test_an_actor_that_does_not_answer_is_named(wedged: Agent) -> None:
+def test_an_actor_that_does_not_answer_is_reported(wedged: Agent) -> None:
     done = wedged.supervise("logs", "group/x", "--level", "4", "--timeout", "0.3")
     assert done.returncode == 5
     assert "group/x did not answer" in done.stderr
@@ -144,7 +144,7 @@ def test_stop_stops_in_order_and_waits(tmp_path: Path) -> None:
         assert found.supervise("stop").returncode == 3
 
 
-def test_stop_says_who_it_waits_for_when_that_takes_too_long(tmp_path: Path) -> None:
+def test_a_long_stop_names_the_actors_it_waits_for(tmp_path: Path) -> None:
     with agent(tmp_path, {"deaf": {"shutdown_seconds": 60}}, extra="deaf") as found:
         deaf = found.pids()["deaf"]
         done = found.supervise("stop", "--wait", "0.3")

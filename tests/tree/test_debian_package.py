@@ -47,7 +47,7 @@ def field(package: Path, name: str) -> str:
     return shown.stdout.strip()
 
 
-def test_it_says_what_it_is_and_needs(package: Path) -> None:
+def test_the_package_declares_itself_and_its_dependencies(package: Path) -> None:
     assert field(package, "Package") == "troupelet"
     assert field(package, "Conflicts") == "kubelet"
     assert field(package, "Depends").startswith("python3 (>= 3.")

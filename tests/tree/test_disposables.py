@@ -15,7 +15,7 @@ pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
 
 
-def test_the_result_and_what_was_raised_come_back(tmp_path: Path) -> None:
+def test_results_and_exceptions_of_a_disposable_are_returned(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         assert fork_server.ask(Dispose("nap"), Said, "echo").text == "'slept'"
         assert fork_server.ask(Dispose("fail"), Said, "echo").text == ("error FileNotFoundError 2 no such thing")
@@ -24,14 +24,14 @@ def test_the_result_and_what_was_raised_come_back(tmp_path: Path) -> None:
         assert fork_server.ask(Dispose("missing"), Said, "echo").text.startswith("error AttributeError")
 
 
-def test_it_runs_in_a_child_of_the_fork_server_not_of_the_actor(tmp_path: Path) -> None:
+def test_a_disposable_is_a_child_of_the_fork_server(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid, parent = eval(fork_server.ask(Dispose("pids"), Said, "echo").text)
         assert parent == fork_server.process.pid
         assert pid not in fork_server.processes()
 
 
-def test_it_is_killed_at_its_deadline(tmp_path: Path) -> None:
+def test_a_disposable_is_killed_at_its_deadline(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
 
         def killed() -> None:
@@ -41,7 +41,7 @@ def test_it_is_killed_at_its_deadline(tmp_path: Path) -> None:
         in_time(lambda: seconds_of(killed), 1.3)
 
 
-def test_it_ends_with_the_actor_that_ordered_it(tmp_path: Path) -> None:
+def test_a_disposable_ends_with_its_actor(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         with pytest.raises(Exception, match="did not answer"):
             fork_server.ask(Dispose("nap", 60, deadline=60), Said, "echo", timeout=0.2)
@@ -50,7 +50,7 @@ def test_it_ends_with_the_actor_that_ordered_it(tmp_path: Path) -> None:
         fork_server.wait(lambda: not _naps(fork_server.process.pid), "it is gone")
 
 
-def test_many_wait_for_their_turn(tmp_path: Path) -> None:
+def test_excess_disposables_wait_for_their_turn(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         from concurrent.futures import ThreadPoolExecutor
 

@@ -73,7 +73,7 @@ def test_a_hang_and_a_stop_shorter_than_the_heartbeat_leave_the_process_alone(tm
         assert found.incidents() == []
 
 
-def test_a_second_stop_lasts_as_long_as_it_is_told_whatever_the_first_was_told(tmp_path: Path) -> None:
+def test_a_second_stop_lasts_as_long_as_ordered_despite_the_first(tmp_path: Path) -> None:
     with agent(tmp_path, {"b": {"heartbeat_seconds": 60}}) as found:
         found.inject("b", "stop", seconds=0.3)
         began = time.monotonic()
@@ -83,7 +83,7 @@ def test_a_second_stop_lasts_as_long_as_it_is_told_whatever_the_first_was_told(t
         assert found.incidents() == []
 
 
-def test_slow_delays_each_handler_for_as_long_as_it_is_told(tmp_path: Path) -> None:
+def test_slow_delays_each_handler_for_the_ordered_time(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "slow", rate=0.3, seconds=2)
         began = time.monotonic()
@@ -94,7 +94,7 @@ def test_slow_delays_each_handler_for_as_long_as_it_is_told(tmp_path: Path) -> N
         assert found.incidents() == []
 
 
-def test_drop_loses_messages_for_as_long_as_it_is_told(tmp_path: Path) -> None:
+def test_drop_loses_messages_for_the_ordered_time(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "drop", rate=1, seconds=1)
         with pytest.raises(AskError):
@@ -140,7 +140,7 @@ def test_a_wrong_fault_is_refused(tmp_path: Path) -> None:
         assert found.incidents() == []
 
 
-def test_faults_at_random_leave_one_record_each_and_nobody_behind(tmp_path: Path) -> None:
+def test_random_faults_leave_one_record_each_and_no_process(tmp_path: Path) -> None:
     """Twelve kills of different actors one after the other: as many records, each with its latency."""
     policy = {name: {"max_restarts": 100} for name in ("a", "b", "group/x", "group/y", "group/z")}
     with agent(tmp_path, policy) as found:

@@ -138,7 +138,7 @@ def test_a_wedged_status_manager_is_reported_and_the_runtime_is_asked(node: Node
 
 
 @pytest.mark.parametrize("command", ["pods no-such-pod", "describe pod no-such-pod", "logs no-such-pod"])
-def test_a_pod_that_only_a_wedged_status_manager_knows_is_not_said_to_be_none(node: Node, command: str) -> None:
+def test_a_pod_known_only_to_a_wedged_status_manager_is_not_reported_missing(node: Node, command: str) -> None:
     with stopped(node, "status_manager"):
         done = node.supervise(*command.split())
     assert done.returncode == NO_ANSWER, done.stderr
@@ -163,14 +163,14 @@ def test_while_a_part_is_wedged_the_others_are_shown_and_it_is_named(
     assert "web-n1" in done.stdout
 
 
-def test_without_the_one_that_has_the_events_the_error_names_it(node: Node) -> None:
+def test_the_error_names_the_actor_that_holds_the_events(node: Node) -> None:
     with stopped(node, EVENT_CLIENT):
         done = node.supervise("events")
     assert (done.returncode, done.stdout) == (5, "")
     assert done.stderr == f"supervise: {EVENT_CLIENT} is stopped by a signal\n"
 
 
-def test_a_follower_of_pods_is_told_that_the_agent_ends_and_sees_the_next_one(tmp_path: Path) -> None:
+def test_a_follower_of_pods_reports_the_end_of_the_agent_and_follows_the_next_one(tmp_path: Path) -> None:
     first = Node(tmp_path)
     command = [sys.executable, "-m", "actors.agent.command", "pods", "-w", f"--root-dir={first.root_dir}"]
     with first.agent as agent:

@@ -43,7 +43,7 @@ def uninstall(prefix: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_nothing_in_it_names_the_place_where_it_was_staged(prefix: Path) -> None:
+def test_no_installed_file_names_the_staging_directory(prefix: Path) -> None:
     files = [path for path in (prefix / "bin").iterdir() if path.is_file() and not path.is_symlink()]
     assert {"supervise", "kubelet"} <= {path.name for path in files}
     mentioning = [path.name for path in [*files, prefix / "pyvenv.cfg"] if b"/stage" in path.read_bytes()]
@@ -61,7 +61,7 @@ def test_nothing_in_it_names_the_place_where_it_was_staged(prefix: Path) -> None
         ("supervise config explain evictionHard", "memory.available"),
     ],
 )
-def test_its_commands_run_without_the_sources(words: str, said: str, prefix: Path) -> None:
+def test_installed_commands_run_without_the_sources(words: str, said: str, prefix: Path) -> None:
     done = run(prefix, *words.format(prefix=prefix).split())
     assert done.returncode == 0, done.stderr
     assert re.search(said, done.stdout)
@@ -104,7 +104,7 @@ def test_the_same_sources_make_the_same_wheel(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_the_agent_runs_from_there(prefix: Path) -> None:
+def test_the_agent_runs_from_the_installation(prefix: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="agent-") as directory:
         root = Path(directory, "root")
         flags = [

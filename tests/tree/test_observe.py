@@ -205,7 +205,7 @@ def test_a_read_only_page_offers_no_fault_and_a_dead_command_is_reported(root_di
     asyncio.run(run())
 
 
-def test_without_an_agent_it_says_so(tmp_path: Path) -> None:
+def test_observe_without_an_agent_reports_that(tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, f"--root-dir={tmp_path}"], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert "no agent is running" in done.stderr

@@ -60,7 +60,7 @@ def test_an_actor_without_descriptors_says_so_once_a_second_and_serves_when_ther
         assert fork_server.ask(Say("hi"), Said, "echo").pid == pid
 
 
-def test_an_actor_that_has_no_descriptors_for_long_is_replaced_and_its_incident_tells_why(tmp_path: Path) -> None:
+def test_an_actor_without_descriptors_for_long_is_replaced_and_its_incident_names_the_cause(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         _take_descriptors(fork_server.pid("echo"))
         fork_server.wait_running("echo", incarnation=2, timeout=scaled(PATIENCE_SECONDS) + WAIT_SECONDS)

@@ -32,7 +32,7 @@ GROUP = ("group/x", "group/y", "group/z")
         ("rest_for_one", {"y", "z"}, ["stop z", "start y", "start z"]),
     ],
 )
-def test_a_strategy_replaces_whom_it_says_and_nobody_else(
+def test_a_strategy_restarts_exactly_the_children_that_it_defines(
     tmp_path: Path, strategy: str, replaced: set[str], notes: list[str]
 ) -> None:
     with agent(tmp_path, {"group": {"strategy": strategy}}) as found:
@@ -114,7 +114,7 @@ def test_a_supervisor_that_is_made_to_exit_does_not_give_up(tmp_path: Path) -> N
         assert found.supervise("status").stdout.startswith("ready")
 
 
-def test_a_temporary_actor_that_failed_is_said_to_stay_down_until_it_becomes_permanent(tmp_path: Path) -> None:
+def test_a_failed_temporary_actor_is_reported_down_until_it_becomes_permanent(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"restart": "temporary"}}) as found:
         found.inject("a", "crash")
         found.fork_server.wait(lambda: found.fork_server.tree()["a"].is_over, "it has ended for good")

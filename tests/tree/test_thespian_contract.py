@@ -154,7 +154,7 @@ def test_an_actor_gets_the_capabilities_that_its_init_names(system: Any) -> None
     assert system.ask(system.createActor(Knowing), "what?", 5) == "no"
 
 
-def test_a_letter_goes_to_who_handles_them_now_and_to_nobody_who_no_longer_does(system: Any) -> None:
+def test_a_dead_letter_goes_to_the_current_handlers_only(system: Any) -> None:
     first, second, gone = (system.createActor(Letters) for _ in range(3))
     _end(system, gone)
     assert _answers(system, first, "handle", "handling")
@@ -175,7 +175,7 @@ def test_wakeup_after(system: Any) -> None:
     assert _answers(system, parent, "wake", ["woken", "soon"])
 
 
-def test_the_exit_of_a_child_is_told_to_its_parent(system: Any) -> None:
+def test_a_parent_learns_of_the_exit_of_its_child(system: Any) -> None:
     parent = system.createActor(Parent)
     system.ask(parent, "create", 5)
     assert _answers(system, parent, "end child", ["exited", True])

@@ -94,11 +94,11 @@ def test_from_outside_it_is_an_error_too(system: Any, call: str) -> None:
         getattr(system, call)("x", "y") if call != "loadActorSource" else system.loadActorSource("x.zip")
 
 
-def test_an_exception_ends_the_actor_and_its_parent_is_told_and_no_poison_comes(system: Any, differs: Any) -> None:
+def test_an_exception_ends_the_actor_notifies_its_parent_and_sends_no_poison_message(system: Any, differs: Any) -> None:
     assert system.ask(differs, "create failing", 10) == "child exited"
 
 
-def test_a_child_of_a_class_that_is_not_there_ends_and_its_parent_is_told(system: Any, differs: Any) -> None:
+def test_a_child_of_a_missing_class_ends_and_notifies_its_parent(system: Any, differs: Any) -> None:
     assert system.ask(differs, "create unknown", 10) == "child exited"
 
 

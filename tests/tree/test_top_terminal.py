@@ -120,7 +120,7 @@ def test_a_small_terminal_is_enough(running: Agent, width: int, height: int) -> 
         assert screen.process.wait(SECONDS) == 0
 
 
-def test_it_stays_while_the_agent_ends(running: Agent) -> None:
+def test_top_stays_while_the_agent_ends(running: Agent) -> None:
     with terminal(running, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0") as screen:
         screen.wait("actors in service")
         assert screen.text.isascii()
@@ -138,7 +138,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(running: Agent) -> None:
         assert screen.settings() == screen.before
 
 
-def test_a_terminal_that_knows_nothing_gets_lines_only(running: Agent) -> None:
+def test_a_dumb_terminal_gets_lines_only(running: Agent) -> None:
     with terminal(running, TERM="dumb") as screen:
         wait_for(lambda: screen.frame() == [] and screen.text.count("actors in service") > 1, SECONDS)
         assert "\x1b" not in screen.text

@@ -97,7 +97,7 @@ def test_spans_of_several_actors_reach_the_collector(files: AgentFiles) -> None:
     }  # fmt: skip
 
 
-def test_a_collector_that_goes_away_and_comes_back_is_seen_by_nobody_else(files: AgentFiles) -> None:
+def test_an_outage_of_the_collector_affects_no_other_actor(files: AgentFiles) -> None:
     with Collector() as collector:
         files.configure(tracing(collector.endpoint))
         with files.start() as agent:
@@ -116,7 +116,7 @@ def test_a_collector_that_goes_away_and_comes_back_is_seen_by_nobody_else(files:
             assert agent.stop() == 0
 
 
-def test_a_change_of_the_field_begins_and_ends_it_without_a_restart_of_the_agent(files: AgentFiles) -> None:
+def test_a_change_of_the_field_starts_and_stops_tracing_without_a_restart_of_the_agent(files: AgentFiles) -> None:
     files.configure("")
     with Collector() as collector, files.start() as agent:
         agent.wait_ready()

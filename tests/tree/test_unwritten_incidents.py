@@ -12,7 +12,7 @@ from tests.support.waiting import wait_for
 pytestmark = pytest.mark.tree
 
 
-def test_a_fault_that_cannot_be_recorded_is_shown_and_said_until_it_is(tmp_path: Path) -> None:
+def test_a_fault_that_cannot_be_recorded_is_reported_until_it_is(tmp_path: Path) -> None:
     in_the_way = tmp_path / "incidents.jsonl"
     with agent(tmp_path) as running:
         name = next(name for name in running.pids() if name != "root")

@@ -64,7 +64,7 @@ def test_an_actor_wants_the_pod_inventory_when_it_handles_it(declaration: Declar
     assert (KnownPods in class_of(declaration)._handlers) is declaration.pod_inventory
 
 
-def test_no_actor_says_hello_by_itself():
+def test_no_actor_sends_hello_by_itself():
     found = [
         f"{path.relative_to(ACTORS)}:{node.lineno}"
         for path in sorted(ACTORS.rglob("*.py"))
@@ -90,7 +90,7 @@ def test_every_client_asks_for_its_certificate_when_it_starts(name: ActorName):
     assert CERT_MANAGER in box(name, Agent(standalone=False)).feeders
 
 
-def test_a_standalone_agent_has_no_heartbeat_client_and_asks_none():
+def test_a_standalone_agent_has_no_heartbeat_client_and_sends_it_nothing():
     assert HEARTBEAT_CLIENT in everybody(Agent(standalone=False))
     assert HEARTBEAT_CLIENT not in everybody(Agent())
     assert HEARTBEAT_CLIENT in box(CERT_MANAGER, Agent(standalone=False)).feeders
@@ -103,7 +103,7 @@ def test_the_client_of_the_api_server_is_asked_for_its_state_by_an_agent_that_jo
     assert KUBE_CLIENT not in box(name, Agent()).feeders
 
 
-def test_only_actors_that_are_in_the_tree_are_told_hello():
+def test_only_actors_in_the_tree_get_a_hello():
     assert SHUTDOWN_MANAGER not in box(CONTAINER_MANAGER, Agent()).feeders
     assert SHUTDOWN_MANAGER in box(CONTAINER_MANAGER, Agent(config=FULL)).feeders
 

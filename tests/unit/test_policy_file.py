@@ -27,7 +27,7 @@ WHOLE = tree(Agent(config=KubeletConfiguration(readOnlyPort=10255, shutdownGrace
 DECLARED = {name: spec.default_policy for name, _, spec in walk(WHOLE)}
 
 
-def test_it_overrides_nothing() -> None:
+def test_the_shipped_policy_file_overrides_nothing() -> None:
     assert read_text(TEXT, "supervision.yaml").data == {"version": 1}
     assert load_text(TEXT, "supervision.yaml", WHOLE, OPTIONAL) == DECLARED
 

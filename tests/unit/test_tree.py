@@ -53,7 +53,7 @@ def test_each_worker_is_a_box_of_its_own():
     assert names == ["pod_workers/worker/0", "pod_workers/worker/1", "pod_workers/worker/2"]
 
 
-def test_without_servers_there_is_none_but_for_health():
+def test_only_the_healthz_server_runs_without_servers():
     names = [
         name for name, _, _ in walk(tree(Agent(config=KubeletConfiguration(enableServer=False, readOnlyPort=10255))))
     ]

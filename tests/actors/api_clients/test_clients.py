@@ -17,7 +17,7 @@ from tests.support.present import present
 
 
 @pytest.mark.parametrize("client", [KubeClient, EventClient])
-def test_each_says_that_it_stands_alone(client):
+def test_each_client_reports_that_it_is_standalone(client):
     async def story() -> None:
         async with Harness(client, name="api_clients/x", context=Agent()) as harness:
             assert harness.actor._mode == "standalone"
@@ -25,7 +25,7 @@ def test_each_says_that_it_stands_alone(client):
     asyncio.run(story())
 
 
-def test_without_the_kubeconfig_it_was_told_of_each_waits_and_says_so(tmp_path):
+def test_each_client_waits_for_its_missing_kubeconfig_and_reports_it(tmp_path):
     agent = Agent(standalone=False, kubeconfig=str(tmp_path / "none"))
 
     async def story() -> None:

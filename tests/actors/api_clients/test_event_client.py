@@ -119,7 +119,7 @@ def test_a_nodes_event_is_kept_in_default_under_the_nodes_name(play):
     play(story)
 
 
-def test_while_the_server_is_away_they_wait_and_are_counted_and_then_are_written(play):
+def test_events_wait_and_are_counted_while_the_server_is_away(play):
     async def story(events: Events) -> None:
         await events.record("before")
         await events.written()
@@ -139,7 +139,7 @@ def test_while_the_server_is_away_they_wait_and_are_counted_and_then_are_written
     play(story)
 
 
-def test_the_backlog_is_bounded_and_what_goes_is_counted(play):
+def test_the_backlog_is_bounded_and_dropped_events_are_counted(play):
     async def story(events: Events) -> None:
         await events.server.stop()
         for n in range(1010):
@@ -167,7 +167,7 @@ def test_an_event_that_the_server_refuses_is_dropped_and_the_others_are_sent(pla
     assert "the API server does not take event R of default/web" in caplog.text
 
 
-def test_an_event_that_the_server_always_fails_on_holds_up_the_others_for_a_while_only(play):
+def test_an_event_that_always_fails_delays_others_for_a_limited_time(play):
     async def story(events: Events) -> None:
         events.server.fault("status", verb="create", resource="events", code=500, times=12)
         await events.record("fails")
@@ -201,7 +201,7 @@ def test_a_server_that_is_overloaded_is_left_alone_for_a_while(play):
     play(story)
 
 
-def test_an_event_that_has_ended_at_the_server_is_made_again(play):
+def test_an_event_that_expired_at_the_server_is_created_again(play):
     async def story(events: Events) -> None:
         await events.record()
         await events.written()
@@ -213,7 +213,7 @@ def test_an_event_that_has_ended_at_the_server_is_made_again(play):
     play(story)
 
 
-def test_one_whose_answer_was_lost_is_not_written_twice(play):
+def test_an_event_whose_answer_was_lost_is_not_written_twice(play):
     async def story(events: Events) -> None:
         events.server.fault("lost", verb="create", resource="events", times=1)
         await events.record()
@@ -226,7 +226,7 @@ def test_one_whose_answer_was_lost_is_not_written_twice(play):
     play(story)
 
 
-def test_many_alike_are_combined_and_an_object_that_goes_on_is_held_back(play):
+def test_similar_events_are_combined_and_a_noisy_object_is_rate_limited(play):
     async def story(events: Events) -> None:
         for n in range(12):
             await events.record(f"m{n}")
@@ -241,7 +241,7 @@ def test_many_alike_are_combined_and_an_object_that_goes_on_is_held_back(play):
     play(story)
 
 
-def test_before_there_are_credentials_they_wait(tmp_path):
+def test_events_wait_for_credentials(tmp_path):
     async def story() -> None:
         async with ApiServer(tmp_path) as server:
             later = tmp_path / "kubelet.conf"

@@ -128,7 +128,7 @@ def test_a_node_that_is_there_is_put_right_and_kept(play):
     play(story)
 
 
-def test_a_host_that_was_booted_since_says_so_once(play):
+def test_a_reboot_is_reported_once(play):
     async def story(server: ApiServer) -> None:
         server.create("nodes", {"metadata": {"name": "n1"}})
         server.patch("nodes", "n1", {"status": {"nodeInfo": {"bootID": "before"}}}, subresource="status")
@@ -141,7 +141,7 @@ def test_a_host_that_was_booted_since_says_so_once(play):
     play(story)
 
 
-def test_without_register_node_somebody_else_is_waited_for(play):
+def test_the_client_waits_for_another_to_create_the_node_without_register_node(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server, registerNode=False) as node:
             await node.runtime()
@@ -352,7 +352,7 @@ def test_restarts_of_the_agent_or_of_this_actor_alone_cause_no_transition(play):
     play(story)
 
 
-def test_with_every_other_actor_dead_the_lease_goes_on_and_the_node_says_so_after_half_a_minute(play):
+def test_with_every_other_actor_dead_the_lease_continues_and_the_node_is_not_ready_after_half_a_minute(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()
@@ -369,7 +369,7 @@ def test_with_every_other_actor_dead_the_lease_goes_on_and_the_node_says_so_afte
 
 
 # -- the lease ---------------------------------------------------------------------------------------------------------
-def test_an_api_server_that_refuses_the_lease_is_told_to_the_fork_server(play):
+def test_a_refused_lease_is_reported_to_the_fork_server(play):
     async def story(server: ApiServer) -> None:
         def told() -> list[str]:
             return [state.text for state in node.harness.sent(ServiceState, FORK_SERVER)]
@@ -434,7 +434,7 @@ def test_a_few_failures_in_a_row_cost_no_renewal(play, kind):
     play(story)
 
 
-def test_a_connection_on_which_nothing_comes_costs_one_timeout(play):
+def test_a_silent_connection_costs_one_timeout(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server, nodeStatusUpdateFrequency=Duration(0.5)) as node:
             await node.ready()

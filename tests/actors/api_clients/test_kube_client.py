@@ -92,7 +92,7 @@ def names(told: SourcePods) -> list[str]:
     return [json.loads(each)["metadata"]["name"] for each in told.pods]
 
 
-async def test_the_pods_of_the_node_are_told_first_as_a_list_and_then_one_by_one(tmp_path: Path) -> None:
+async def test_pods_are_reported_first_as_a_list_and_then_one_by_one(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         first = add_pod(server, "a")
         add_pod(server, "elsewhere", nodeName="n2")
@@ -111,7 +111,7 @@ async def test_the_pods_of_the_node_are_told_first_as_a_list_and_then_one_by_one
             assert (harness.actor._mode, harness.actor._error) == ("joined", "")
 
 
-async def test_a_watch_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+async def test_an_interrupted_watch_resumes_where_it_was(tmp_path: Path) -> None:
     async with cluster(tmp_path, bookmark_seconds=0.05) as server, harness_of(joined(server)) as harness:
         add_pod(server, "a")
         await watching(harness, server, "pods")
@@ -130,7 +130,7 @@ async def test_a_watch_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> N
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
 
 
-async def test_a_version_that_is_too_old_makes_it_list_again(tmp_path: Path) -> None:
+async def test_a_version_that_is_too_old_causes_a_new_list(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server, harness_of(joined(server)) as harness:
         add_pod(server, "a")
         await harness.wait_sent(SourcePods, to="pod_config")
@@ -153,7 +153,9 @@ async def test_a_server_that_fails_at_first_costs_nothing_but_time(tmp_path: Pat
             assert names(await harness.wait_sent(SourcePods, to="pod_config")) == ["a"]
 
 
-async def test_with_the_server_away_nothing_is_said_to_be_gone_and_its_return_is_noticed_soon(tmp_path: Path) -> None:
+async def test_no_object_is_gone_while_the_server_is_away_and_its_return_is_noticed_soon(
+    tmp_path: Path,
+) -> None:
     async with cluster(tmp_path) as server, harness_of(joined(server)) as harness:
         add_pod(server, "a")
         await watching(harness, server, "pods")
@@ -216,7 +218,7 @@ async def test_an_object_without_a_pod_is_no_longer_watched(tmp_path: Path) -> N
             assert json.loads((await harness.deliver(GetObject(SETTINGS))).body)["data"] == {"k": "1"}
 
 
-async def test_an_immutable_object_is_watched_no_longer(tmp_path: Path) -> None:
+async def test_the_watch_of_an_immutable_object_ends(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_settings(server, immutable=True)
         add_pod(server, "a", **MOUNTED)
@@ -227,7 +229,7 @@ async def test_an_immutable_object_is_watched_no_longer(tmp_path: Path) -> None:
             assert len(server.requests_for("list", "configmaps")) == 1
 
 
-async def test_a_missing_object_is_said_to_be_missing_and_told_when_it_comes(tmp_path: Path) -> None:
+async def test_a_missing_object_is_reported_as_missing_and_again_when_it_appears(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server, harness_of(joined(server)) as harness:
         add_pod(server, "a", **MOUNTED)
         await watching(harness, server, "configmaps")
@@ -288,7 +290,7 @@ async def test_services_are_of_the_namespace_and_trimmed(tmp_path: Path) -> None
             assert json.loads(told.master)["metadata"]["name"] == "kubernetes"
 
 
-async def test_drivers_of_volumes_are_watched_once_somebody_asks(tmp_path: Path) -> None:
+async def test_csi_drivers_are_watched_after_the_first_request(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_node(server)
         server.create("csidrivers", {"metadata": {"name": "d.test"}, "spec": {"attachRequired": False}})
@@ -300,7 +302,7 @@ async def test_drivers_of_volumes_are_watched_once_somebody_asks(tmp_path: Path)
             assert (await harness.deliver(GetObject(ObjectRef("CSIDriver", "other")))).reason == "NotFound"
 
 
-async def test_node_and_runtime_class_are_given(tmp_path: Path) -> None:
+async def test_node_and_runtime_class_are_answered(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_node(server, **{"node.alpha.kubernetes.io/ttl": "15"})
         server.create("runtimeclasses", {"metadata": {"name": "gvisor"}, "handler": "runsc"})
@@ -314,7 +316,7 @@ async def test_node_and_runtime_class_are_given(tmp_path: Path) -> None:
             assert (await harness.deliver(GetObject(ObjectRef("RuntimeClass", "kata")))).reason == "NotFound"
 
 
-async def test_a_call_for_somebody_else_is_answered_whatever_comes_of_it(tmp_path: Path) -> None:
+async def test_a_call_on_behalf_of_another_actor_is_always_answered(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server, harness_of(joined(server)) as harness:
         server.fault("answer", path="/x", code=200, body="[1]")
         server.fault("status", path="/busy", code=429, retry_after=3)
@@ -371,7 +373,7 @@ async def test_a_pod_that_cannot_be_read_is_passed_on_and_holds_up_nobody(tmp_pa
             assert json.loads(told.pods[1])["spec"]["containers"] == "none"
 
 
-async def test_standalone_everything_is_answered_with_that() -> None:
+async def test_a_standalone_client_answers_every_request_with_standalone() -> None:
     async with harness_of(Agent()) as harness:
         assert (await harness.deliver(ApiCall(method="GET", path="/x"))).reason == "Standalone"
         assert (await harness.deliver(GetObject(SETTINGS))).reason == "Standalone"

@@ -33,7 +33,7 @@ def play(tmp_path: Path) -> Callable[[Story], None]:
     return run
 
 
-def test_the_network_that_the_cluster_gives_the_nodes_pods_is_passed_on_to_who_tells_the_runtime(play):
+def test_the_pod_cidr_of_the_node_is_forwarded_to_pleg_and_the_runtime(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()
@@ -47,7 +47,7 @@ def test_the_network_that_the_cluster_gives_the_nodes_pods_is_passed_on_to_who_t
     play(story)
 
 
-def test_a_runtime_that_waits_for_the_clusters_network_is_told_of_it_at_once(play):
+def test_a_runtime_waiting_for_the_pod_cidr_gets_it_at_once(play):
     """The node is Ready only then, so the next regular look at it is too late."""
 
     async def story(server: ApiServer) -> None:

@@ -38,7 +38,7 @@ async def test_an_error_of_iptables_is_logged_once(
     assert len(said) == 1
 
 
-async def test_without_the_field_nothing_is_asked(host: Host) -> None:
+async def test_no_check_is_made_without_the_field(host: Host) -> None:
     async with host.start(makeIPTablesUtilChains=False) as manager:
         await manager.advance(150)
     assert host.commands == []

@@ -194,7 +194,7 @@ async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_report
         assert (await newcomer).reason == "OutOfmemory"
 
 
-async def test_a_pod_that_was_admitted_before_is_counted_without_an_answer_whatever_the_checks_say(host):
+async def test_an_earlier_admitted_pod_is_counted_without_checks(host):
     async with host.start(maxPods=1) as manager:
         await manager.deliver(CountRunningPod("u0", pod()))
         confined = {"appArmorProfile": {"type": "RuntimeDefault"}}
@@ -205,7 +205,7 @@ async def test_a_pod_that_was_admitted_before_is_counted_without_an_answer_whate
         assert (await admit(manager, "u2", pod())).reason == "OutOfpods"
 
 
-async def test_it_waits_for_the_workers_word_when_a_cgroup_has_no_pod_any_more(host):
+async def test_a_cgroup_without_a_pod_delays_admission_until_the_workers_report(host):
     host.dress("/kubepods/podgone")
     async with host.start() as manager:
         newcomer = manager.post(AdmitPod("u2", pod()))
@@ -216,7 +216,7 @@ async def test_it_waits_for_the_workers_word_when_a_cgroup_has_no_pod_any_more(h
         assert isinstance(await newcomer, PodAdmitted)
 
 
-async def test_it_waits_for_a_second_at_most(host):
+async def test_admission_waits_for_the_workers_a_second_at_most(host):
     host.dress("/kubepods/podgone")
     async with host.start() as manager:
         newcomer = manager.post(AdmitPod("u2", pod()))
@@ -227,13 +227,13 @@ async def test_it_waits_for_a_second_at_most(host):
         assert isinstance(await newcomer, PodAdmitted)
 
 
-async def test_a_pod_that_says_it_does_not_run_is_not_waited_for(host):
+async def test_admission_does_not_wait_for_a_pod_reported_as_not_running(host):
     host.dress("/kubepods/besteffort/podu1")
     async with host.start() as manager:
         assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
 
 
-async def test_on_a_node_without_pods_nobody_waits(host):
+async def test_admission_does_not_wait_on_a_node_without_pods(host):
     async with host.start() as manager:
         assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
 
@@ -267,7 +267,7 @@ async def told(manager, *uids):
     await manager.deliver(KnownPods("pod_workers/worker/1", 2, []))
 
 
-async def test_a_cgroup_of_no_pod_is_removed_when_every_worker_has_told_and_some_time_has_passed(host):
+async def test_a_cgroup_without_a_pod_is_removed_after_every_worker_has_reported_and_a_grace_period(host):
     for uid in ("lost", "kept"):
         (host.root / f"sys/fs/cgroup/pids/kubepods/burstable/pod{uid}").mkdir(parents=True)
     async with host.start() as manager:
@@ -333,7 +333,7 @@ async def test_the_runtimes_cgroup_driver_wins_and_is_passed_on(host):
 
 
 @pytest.mark.parametrize("answer", ["", DisposableError("Died", "x"), AskError("the fork server did not answer")])
-async def test_a_runtime_that_does_not_tell_leaves_the_configured_driver(host, answer):
+async def test_a_runtime_that_reports_no_driver_leaves_the_configured_one(host, answer):
     async with host.start(driver="systemd", answer=answer) as manager:
         assert (await admit(manager, "u1", pod())).cgroup_parent.endswith(".slice")
         assert manager.sent(CgroupDriverLearnt) == []
@@ -354,7 +354,7 @@ async def test_a_runtime_that_comes_after_the_agent_is_asked_for_its_driver_befo
 
 
 @pytest.mark.parametrize("booted", [False, True])
-async def test_a_runtime_of_our_own_has_the_configured_driver_where_there_is_a_systemd(host, booted):
+async def test_a_managed_runtime_has_the_configured_driver_if_systemd_runs(host, booted):
     if booted:
         (host.root / "run/systemd/system").mkdir(parents=True)
     async with host.start(driver="systemd", managed=True) as manager:
@@ -419,7 +419,7 @@ async def test_the_nodes_resources_are_reported(host):
 
 
 @pytest.mark.parametrize(("incarnation", "joined", "said"), [(1, True, 1), (2, True, 0), (1, False, 0)])
-async def test_that_the_limits_are_enforced_is_an_event_of_the_node_once(host, incarnation, joined, said):
+async def test_enforcement_of_limits_is_reported_once_as_a_node_event(host, incarnation, joined, said):
     manager = host.start()
     manager.port.incarnation = incarnation
     manager.port.context = msgspec.structs.replace(manager.port.context, standalone=not joined, node_name="n1")

@@ -116,7 +116,7 @@ async def test_a_pod_of_an_earlier_process_may_have_devices(host: Host) -> None:
         assert manager.sent(ReleaseDevices) == [ReleaseDevices("u")]
 
 
-async def test_nothing_is_kept_of_pods_that_no_worker_has(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_records_of_pods_that_no_worker_has_are_removed(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[DeviceHintProvider] = []
     begin = DeviceHintProvider.__init__
 
@@ -135,7 +135,7 @@ async def test_nothing_is_kept_of_pods_that_no_worker_has(host: Host, monkeypatc
         assert list(made[0].uids()) == ["v"]
 
 
-async def test_questions_that_nobody_waits_for_do_not_hold_up_other_pods(host: Host) -> None:
+async def test_abandoned_questions_do_not_delay_other_pods(host: Host) -> None:
     write_sysfs(host.root, machine(cores=4))
     async with host.start(topologyManagerPolicy="best-effort") as manager:
         manager.answer(GetDeviceHints, lambda question: None)

@@ -172,7 +172,7 @@ async def test_a_running_pod_without_cpus_is_not_ended_for_them(smt):
         assert await prepared(manager, "v", "a") == ContainerAllocation(cpuset_cpus="0")
 
 
-async def test_withdrawn_while_it_waits_a_pod_keeps_no_cpus(smt):
+async def test_a_pod_withdrawn_while_it_waits_keeps_no_cpus(smt):
     smt.dress("/kubepods/podgone")
     async with smt.start(**STATIC) as manager:
         waiting = manager.post(AdmitPod("u", two()))
@@ -213,7 +213,7 @@ async def test_on_a_full_disk_a_new_container_manager_goes_on_from_the_files(smt
         assert await admit(manager, "u", two(), running=True) == first
 
 
-async def test_a_container_manager_that_is_started_again_goes_on_whatever_became_of_its_files(smt, caplog):
+async def test_a_restarted_container_manager_continues_despite_damaged_or_missing_files(smt, caplog):
     async with smt.start(**STATIC) as manager:
         first = await admit(manager, "u", two())
     (smt.root / "kubelet/cpu_manager_state").write_text("junk")
@@ -295,7 +295,7 @@ async def test_no_warning_is_kept_of_containers_that_are_gone(smt, monkeypatch):
         assert f"cpus: {old}" not in kept
 
 
-async def test_without_the_static_policy_the_runtime_is_asked_nothing_and_the_file_says_so(smt):
+async def test_the_none_policy_makes_no_calls_to_the_runtime_and_is_recorded_in_the_file(smt):
     fake = FakeRuntime()
     smt.runtime = fake.client()
     async with smt.start() as manager:

@@ -128,14 +128,14 @@ async def test_a_pod_whose_memory_cannot_be_had_is_refused_and_keeps_no_cpus(two
         assert "entries" not in json.loads((two.root / "kubelet/cpu_manager_state").read_text())
 
 
-async def test_without_the_policy_the_file_says_so(two):
+async def test_the_file_names_the_none_policy_without_the_static_policy(two):
     async with two.start() as manager:
         assert (await admit(manager, "u", asks("1Gi"))).containers == {}
     text = '{"policyName":"None","machineState":{},"checksum":4236770233}'
     assert (two.root / "kubelet/memory_manager_state").read_text() == text
 
 
-async def test_a_reservation_of_another_size_is_no_start(two):
+async def test_a_start_with_a_reservation_of_another_size_is_refused(two):
     wrong = {**STATIC, "reservedMemory": [MemoryReservation(0, {"memory": "2Gi"})]}
     text = (
         'the total amount "2Gi" of type "memory" is not equal to the value "1Gi" determined by Node Allocatable feature'

@@ -54,7 +54,7 @@ async def test_admitted_and_resized_resources_are_recorded(host: Any) -> None:
         assert kept(host) == {"u": share(20)}
 
 
-async def test_a_running_pod_of_before_is_kept_too_and_forgotten_with_its_end(host: Any) -> None:
+async def test_an_earlier_running_pod_is_recorded_until_it_ends(host: Any) -> None:
     async with host.start() as manager:
         await manager.deliver(CountRunningPod("u", sized(10)))
         await manager.deliver(ActuatedResources("u", {"a": ActuatedContainer("id", ResourceRequirements())}))
@@ -78,7 +78,7 @@ async def test_records_of_unknown_pods_are_removed(host: Any) -> None:
         assert kept(host) == {"here": share(20)}
 
 
-async def test_nobody_is_admitted_and_nothing_resized_that_cannot_be_kept_and_what_runs_goes_on(
+async def test_no_pod_is_admitted_or_resized_without_a_record_and_running_pods_continue(
     host: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:

@@ -19,7 +19,7 @@ WHOLE = f"{CORES * 1000}m"
 PART = f"{CORES * 600}m"
 
 
-async def test_a_critical_pod_waits_until_another_one_has_ended_for_it(host):
+async def test_a_critical_pod_waits_until_a_preempted_pod_has_ended(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
@@ -34,7 +34,7 @@ async def test_a_critical_pod_waits_until_another_one_has_ended_for_it(host):
         assert isinstance(await waiting, PodAdmitted)
 
 
-async def test_its_worker_asks_again_while_the_victims_end_and_nobody_else_ends_for_it(host):
+async def test_a_repeated_request_while_victims_end_preempts_no_other_pod(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         for uid in ("a", "b"):
@@ -62,7 +62,7 @@ async def test_the_order_is_repeated_until_the_eviction_manager_has_taken_it(hos
         assert isinstance(await waiting, AdmissionFailed)  # nobody waits for it any more
 
 
-async def test_nobody_ends_for_a_critical_pod_that_may_not_run_anyway(host):
+async def test_a_critical_pod_that_another_check_refuses_preempts_no_pod(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART, ports=[80])), PodAdmitted)
@@ -75,7 +75,7 @@ async def test_nobody_ends_for_a_critical_pod_that_may_not_run_anyway(host):
         assert manager.sent(PreemptPods) == []
 
 
-async def test_a_pod_that_is_not_critical_gets_nobodys_room(host):
+async def test_a_pod_that_is_not_critical_preempts_no_pod(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=WHOLE)), PodAdmitted)
@@ -84,7 +84,7 @@ async def test_a_pod_that_is_not_critical_gets_nobodys_room(host):
         assert manager.sent(PreemptPods) == []
 
 
-async def test_room_that_is_made_for_a_critical_pod_is_given_to_nobody_else(host):
+async def test_room_made_for_a_critical_pod_is_reserved_for_it(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
@@ -97,7 +97,7 @@ async def test_room_that_is_made_for_a_critical_pod_is_given_to_nobody_else(host
         assert isinstance(await waiting, PodAdmitted)
 
 
-async def test_room_is_kept_while_its_worker_asks_again_but_not_for_ever(host):
+async def test_room_stays_reserved_for_a_limited_time_while_the_worker_asks_again(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
@@ -122,7 +122,7 @@ async def test_no_room_is_kept_for_a_critical_pod_that_was_withdrawn(host):
         assert isinstance(await admit(manager, "other", pod(cpu=PART)), PodAdmitted)
 
 
-async def test_who_fits_beside_the_critical_pod_is_asked_to_wait_and_not_refused(host):
+async def test_a_pod_that_fits_beside_the_critical_pod_waits_and_is_not_refused(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=WHOLE)), PodAdmitted)

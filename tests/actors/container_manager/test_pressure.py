@@ -25,7 +25,7 @@ async def test_a_pod_that_is_evicted_is_not_started_again_by_its_next_worker(hos
         assert isinstance(await manager.deliver(AdmitPod("victim", pod(), over=True)), AdmissionFailed)
 
 
-async def test_new_pods_wait_for_the_eviction_managers_word_but_not_for_long(host):
+async def test_new_pods_wait_briefly_for_the_eviction_managers_report(host):
     async with host.start(standalone=False) as manager:
         waiting = manager.post(AdmitPod("u", pod()))
         await manager.advance(HOLD_SECONDS / 2)
@@ -34,6 +34,6 @@ async def test_new_pods_wait_for_the_eviction_managers_word_but_not_for_long(hos
         assert isinstance(await waiting, PodAdmitted)
 
 
-async def test_standing_alone_nobody_waits(host):
+async def test_no_pod_waits_for_conditions_on_a_standalone_node(host):
     async with host.start() as manager:
         assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)

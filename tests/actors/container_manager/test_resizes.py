@@ -108,7 +108,7 @@ async def test_a_shrunken_pod_that_ends_leaves_nothing(host: Any) -> None:
         assert await counted(manager) == 30
 
 
-async def test_room_goes_by_priority_and_age_not_by_who_asks_first(host: Any) -> None:
+async def test_room_is_given_by_priority_and_age_not_by_order_of_requests(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "late", "early")
         assert isinstance(await admit(manager, "vip", sized(10, priority=5)), PodAdmitted)

@@ -34,7 +34,7 @@ async def test_while_the_node_goes_down_new_pods_are_rejected_and_running_ones_a
         assert isinstance(await admit(manager, "new", pod()), PodAdmitted)
 
 
-async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_again(host: Host) -> None:
+async def test_a_pod_ended_by_a_shutdown_does_not_start_again(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
         await manager.deliver(NodeShutdown(active=False, ended=["ended"]))
         assert isinstance(await admit(manager, "ended", pod()), AdmissionFailed)  # it is told to end meanwhile
@@ -53,7 +53,7 @@ async def test_a_pod_whose_worker_was_replaced_amid_the_shutdown_does_not_begin_
         assert isinstance(await admit(manager, "there", pod(), running=True), PodAdmitted)
 
 
-async def test_new_pods_wait_for_the_shutdown_managers_word_but_not_for_long(host: Host) -> None:
+async def test_new_pods_wait_briefly_for_the_shutdown_managers_report(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
         waiting = manager.post(AdmitPod("u", pod()))
         await manager.advance(HOLD_SECONDS / 2)
@@ -62,6 +62,6 @@ async def test_new_pods_wait_for_the_shutdown_managers_word_but_not_for_long(hos
         assert isinstance(await waiting, PodAdmitted)
 
 
-async def test_without_windows_nobody_waits(host: Host) -> None:
+async def test_no_pod_waits_without_shutdown_windows(host: Host) -> None:
     async with host.start() as manager:
         assert isinstance(await admit(manager, "u", pod()), PodAdmitted)

@@ -57,7 +57,7 @@ async def test_a_plugin_that_registers_by_kubelet_sock_gives_the_node_its_device
         await node.harness.stop()
 
 
-async def test_a_plugin_that_registers_by_plugins_registry_is_told_so(node: Node) -> None:
+async def test_a_plugin_registered_by_plugins_registry_is_notified(node: Node) -> None:
     async with node.harness:
         with node.plugin(by_registry=True).running() as plugin:
             await node.reported({THING: 2}, {THING: 2})
@@ -75,7 +75,7 @@ async def test_a_plugin_that_registers_by_plugins_registry_is_told_so(node: Node
         ({"endpoint": "none.sock"}, "failed to dial device plugin: no socket at"),
     ],
 )
-async def test_a_plugin_that_cannot_be_taken_is_told_why(node: Node, other: dict[str, str], text: str) -> None:
+async def test_a_refused_plugin_gets_the_reason(node: Node, other: dict[str, str], text: str) -> None:
     async with node.harness:
         with node.plugin().running() as plugin:
             with pytest.raises(grpc.RpcError) as error:
@@ -85,7 +85,7 @@ async def test_a_plugin_that_cannot_be_taken_is_told_why(node: Node, other: dict
         await node.harness.stop()
 
 
-async def test_a_standalone_agent_has_the_devices_and_tells_nobody_who_is_not_there(node: Node) -> None:
+async def test_a_standalone_agent_serves_devices_without_heartbeat_client(node: Node) -> None:
     async with node.life(standalone=True) as harness:
         with node.plugin().running() as plugin:
             await asyncio.to_thread(plugin.register)
@@ -157,7 +157,7 @@ async def test_a_device_is_free_when_its_pod_is_released(node: Node) -> None:
         await node.harness.stop()
 
 
-async def test_the_preference_of_the_plugin_counts(node: Node) -> None:
+async def test_the_preferred_allocation_of_the_plugin_is_used(node: Node) -> None:
     async with node.harness:
         with node.plugin(preferred=["d1"]).running() as plugin:
             await node.join(plugin)
@@ -295,7 +295,7 @@ async def test_a_running_pod_whose_devices_are_not_known_is_given_none(node: Nod
         await node.harness.stop()
 
 
-async def test_the_status_manager_is_told_of_the_health_of_devices_that_pods_have(node: Node) -> None:
+async def test_the_status_manager_gets_the_health_of_devices_of_pods(node: Node) -> None:
     def told() -> list[dict[str, Any]]:
         return [one.containers for one in node.harness.sent(DeviceHealth)]
 
@@ -324,7 +324,7 @@ async def test_a_damaged_checkpoint_is_no_obstacle(node: Node) -> None:
         await node.harness.stop()
 
 
-async def test_devices_of_a_pod_that_no_worker_has_any_more_are_free(node: Node) -> None:
+async def test_devices_of_a_pod_that_no_worker_has_are_free(node: Node) -> None:
     async with node.harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)

@@ -53,7 +53,7 @@ async def reserve(node: Node, uid: str, count: int = 1, mask: int | None = None)
     return found
 
 
-async def test_reserved_devices_are_nobody_elses_though_the_plugin_never_answers(node: Node) -> None:
+async def test_reserved_devices_stay_exclusive_while_the_plugin_never_answers(node: Node) -> None:
     async with node.harness:
         with node.plugin(devices=FOUR, preferred=[], hanging={"GetPreferredAllocation"}).running() as plugin:
             await node.join(plugin)
@@ -91,7 +91,7 @@ async def test_a_repeated_question_does_not_change_a_running_allocation(node: No
         await node.harness.stop()
 
 
-async def test_reservations_end_with_their_pod_whoever_says_so(node: Node) -> None:
+async def test_reservations_end_with_their_pod_by_any_report(node: Node) -> None:
     async with node.harness as harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)

@@ -85,7 +85,7 @@ async def test_a_list_that_is_too_long_ends_its_plugin_alone(
         await node.harness.stop()
 
 
-async def test_the_last_of_two_plugins_of_one_resource_serves_it(node: Node) -> None:
+async def test_the_newer_of_two_plugins_of_a_resource_serves_it(node: Node) -> None:
     async with node.harness:
         first = node.plugin(devices={"a": HEALTHY})
         second = node.plugin(devices={"x": HEALTHY, "y": HEALTHY}, socket="second.sock")

@@ -23,7 +23,7 @@ def root() -> Iterator[Path]:
         yield Path(directory)
 
 
-async def test_a_plugin_of_an_unknown_type_is_told_that_nobody_serves_it(root: Path) -> None:
+async def test_a_plugin_of_an_unknown_type_is_refused_with_the_reason(root: Path) -> None:
     driver = FakeDriver(str(root), kind="NoPlugin")
     agent = Agent(root_dir=str(root), run_dir=str(root))
     async with Harness(DeviceManager, name="device_manager", context=agent) as harness:
@@ -35,7 +35,7 @@ async def test_a_plugin_of_an_unknown_type_is_told_that_nobody_serves_it(root: P
     assert driver.said == [(False, text)]
 
 
-async def test_that_no_plugin_can_register_is_reported_until_one_can(root: Path) -> None:
+async def test_a_broken_registration_socket_is_reported_until_it_works(root: Path) -> None:
     directory = root / "device-plugins"
     directory.write_text("not a directory")
     agent = Agent(root_dir=str(root), run_dir=str(root))

@@ -87,7 +87,7 @@ async def test_silent_callers_lock_nobody_out() -> None:
             writer.close()
 
 
-async def test_a_user_with_many_connections_takes_none_of_anothers() -> None:
+async def test_one_users_connections_take_no_place_of_another_users() -> None:
     async with serving(Application([(".*", Knows)]), max_authenticated=3) as (_, port):
         greedy = [await ask(port, "/in/a") for _ in range(3)]
         other = await ask(port, "/in/b")

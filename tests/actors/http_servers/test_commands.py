@@ -79,7 +79,7 @@ def test_the_output_of_run_is_called_json_as_by_the_kubelet(tmp_path: Path, runt
     serve(Node(tmp_path), story)
 
 
-def test_a_command_ends_when_nobody_waits_for_it_any_more(tmp_path: Path, runtime: Runtime):
+def test_a_command_is_stopped_when_its_caller_has_gone(tmp_path: Path, runtime: Runtime):
     async def story(node: Node) -> None:
         connection = node.connection(node.authority.client("admin", "system:masters"))
         await asyncio.to_thread(connection.request, "POST", "/run/d/p/c?cmd=hang")
@@ -151,7 +151,7 @@ def test_a_stream_that_the_runtime_refuses_has_the_status_of_the_kubelet(
         ("tail=-1", 422, "tailLines: Invalid value: -1"),
     ],
 )
-def test_the_older_name_of_tail_lines_goes_before_the_newer_one(tmp_path: Path, query, status, text):
+def test_the_older_name_of_tail_lines_wins_over_the_newer_one(tmp_path: Path, query, status, text):
     async def story(node: Node) -> None:
         found = await node.fetch(f"/containerLogs/d/p/c?{query}")
         assert (found[0], found[1][: len(text)]) == (status, text)

@@ -44,7 +44,7 @@ def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, m
     serve(Node(tmp_path, enableSystemLogQuery=True), story)
 
 
-def test_flagz_and_statusz_are_json_for_who_asks_for_it(tmp_path):
+def test_flagz_and_statusz_are_served_as_json_on_request(tmp_path):
     async def story(node: Node) -> None:
         node.answer(GetFlagz, Flagz(flags={"v": "2"}, given=(), gates={}, version="v1.36.2"))
         code, text = await node.fetch("/flagz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Flagz")

@@ -103,7 +103,7 @@ def test_each_method_is_answered_as_there_or_said_not_to_be_allowed(tmp_path):
     serve(Node(tmp_path), story)
 
 
-def test_a_command_of_a_hundred_thousand_characters_is_taken_of_whoever_has_a_certificate(tmp_path: Path) -> None:
+def test_a_command_of_a_hundred_thousand_characters_is_accepted_with_a_certificate(tmp_path: Path) -> None:
     async def story(node: Node) -> None:
         target = f"/exec/d/p/c?command={'x' * 100_000}"
         status, text = await node.fetch(target, method="POST")
@@ -123,7 +123,7 @@ def test_without_a_certificate_everything_but_healthz_is_refused(tmp_path, path)
     serve(Node(tmp_path), story)
 
 
-def test_without_a_ca_nobody_is_known(tmp_path):
+def test_no_caller_is_authenticated_without_a_ca(tmp_path):
     async def story(node: Node) -> None:
         assert (await node.fetch("/pods"))[0] == 401
         assert (await node.fetch("/healthz"))[0] == 200
@@ -153,7 +153,7 @@ def test_a_new_serving_certificate_is_used_by_new_connections(tmp_path):
 
 
 @pytest.mark.parametrize(("kept", "code"), [(True, 200), (False, 401)])
-def test_when_its_ca_is_taken_out_a_client_counts_no_longer_on_a_connection_it_has(tmp_path, kept, code):
+def test_a_removed_ca_invalidates_its_clients_on_open_connections(tmp_path, kept, code):
     def ask(connection: http.client.HTTPSConnection) -> int:
         connection.request("GET", "/pods")
         response = connection.getresponse()
@@ -185,7 +185,7 @@ def test_a_broken_new_certificate_leaves_the_old_one_in_use(tmp_path):
     serve(Node(tmp_path), story)
 
 
-def test_metrics_show_every_actor_and_the_tree(tmp_path):
+def test_metrics_describe_every_actor_and_the_tree(tmp_path):
     async def story(node: Node) -> None:
         sample = MetricSample("histogram", "kubelet_pleg_relist_duration_seconds", {}, 0.3, [0.1, 1.0], [1, 1, 0])
         node.answer(GetMetrics, lambda _: MetricsSnapshot("pleg", 1, [sample]))
@@ -199,7 +199,7 @@ def test_metrics_show_every_actor_and_the_tree(tmp_path):
 
 
 @pytest.mark.parametrize("page", ["", "/cadvisor", "/resource", "/probes", "/slis"])
-def test_each_page_of_metrics_is_openmetrics_for_who_asks_for_that(tmp_path, page):
+def test_each_page_of_metrics_is_served_as_openmetrics_on_request(tmp_path, page):
     async def story(node: Node) -> None:
         node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
         code, text = await node.fetch(f"/metrics{page}", accept="application/openmetrics-text; version=1.0.0")

@@ -71,7 +71,7 @@ async def test_input_is_echoed_and_its_end_ends_the_process() -> None:
         assert told == binary + websocket.close_frame()
 
 
-async def test_a_caller_that_is_gone_ends_the_connection_to_the_runtime() -> None:
+async def test_a_departed_caller_ends_the_connection_to_the_runtime() -> None:
     async with joined() as ends:
         await ends.send(b"\x00x")
         await ends.heard("stdin", 1)
@@ -81,7 +81,7 @@ async def test_a_caller_that_is_gone_ends_the_connection_to_the_runtime() -> Non
         await asyncio.wait_for(ends.task, 10)
 
 
-async def test_a_caller_that_sends_nonsense_is_told_why_it_ends() -> None:
+async def test_a_caller_that_sends_invalid_frames_gets_the_reason_of_the_close() -> None:
     async with joined() as ends:
         await ends.caller.write(b"\x82\x01a")
         told = await asyncio.wait_for(ends.told(), 10)
@@ -95,7 +95,7 @@ async def test_a_runtime_that_speaks_no_spdy_ends_the_stream_with_the_reason() -
         assert told.endswith(websocket.close_frame(1011, "the peer speaks SPDY/2"))
 
 
-async def test_a_caller_that_does_not_read_holds_the_runtime_up() -> None:
+async def test_a_caller_that_does_not_read_slows_the_runtime_down() -> None:
     async with joined() as ends:
         await ends.send(b"\x00x")
         await ends.heard("stdin", 1)

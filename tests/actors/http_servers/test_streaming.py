@@ -41,7 +41,7 @@ async def runtime(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         server.close()
 
 
-async def test_the_runtime_is_asked_as_the_caller_asked_and_does_not_learn_who_that_is() -> None:
+async def test_the_runtime_gets_the_callers_request_without_its_identity() -> None:
     heard = []
 
     async def agree(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -86,7 +86,7 @@ async def test_a_runtime_that_streams_over_tls_is_joined_when_its_certificate_is
         stream.close()
 
 
-async def test_a_refusal_of_the_runtime_is_told_with_its_text() -> None:
+async def test_a_refusal_of_the_runtime_is_reported_with_its_text() -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nno token\n")
@@ -99,7 +99,7 @@ async def test_a_refusal_of_the_runtime_is_told_with_its_text() -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"SSH-2.0 hello\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"x" * (1 << 17)])
-async def test_a_runtime_that_speaks_something_else_is_an_error(said: bytes) -> None:
+async def test_a_runtime_with_another_protocol_is_an_error(said: bytes) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(said)
@@ -110,7 +110,7 @@ async def test_a_runtime_that_speaks_something_else_is_an_error(said: bytes) -> 
             await open_upstream(f"{address}/", "GET", SPDY)
 
 
-async def test_a_runtime_that_says_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_runtime_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream, "HANDSHAKE_SECONDS", 0.1)
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -167,7 +167,7 @@ async def test_each_end_receives_what_the_other_sends() -> None:
             await ends.runtime.read_bytes(1)
 
 
-async def test_the_last_words_of_one_end_reach_the_other() -> None:
+async def test_the_last_bytes_of_one_end_reach_the_other() -> None:
     with four_ends() as ends:
         words = b"x" * 3_000_000
         task = ends.join()
@@ -191,7 +191,7 @@ async def test_a_caller_that_does_not_read_holds_the_runtime_up_and_fills_no_mem
             await written
 
 
-async def test_a_stream_on_which_nothing_happens_ends_in_time() -> None:
+async def test_an_idle_stream_times_out() -> None:
     with four_ends() as ends:
         task, began = ends.join(idle=1.0), time.monotonic()
         await asyncio.sleep(0.2)

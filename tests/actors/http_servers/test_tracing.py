@@ -141,7 +141,7 @@ async def test_without_a_caller_the_rate_decides(tracer: RecordingTracer, ended:
     assert ended == []
 
 
-async def test_failures_and_unknown_paths_say_so(every: RecordingTracer, ended: list[Span]) -> None:
+async def test_spans_of_failures_and_unknown_paths_say_so(every: RecordingTracer, ended: list[Span]) -> None:
     async with serving(every) as port:
         for path in ("/broken", "/pods", "/no/where", "/containerLogs/d/p/c"):
             await get(port, path)
@@ -157,7 +157,7 @@ async def test_an_unauthorized_request_makes_no_span(every: RecordingTracer, end
     assert ended == []
 
 
-async def test_a_caller_of_the_read_only_server_decides_nothing_and_is_named_beside(
+async def test_a_caller_of_the_read_only_server_does_not_decide_sampling_and_is_linked(
     tracer: RecordingTracer, every: RecordingTracer, ended: list[Span]
 ) -> None:
     async with serving(tracer, main=False) as port:
@@ -170,6 +170,6 @@ async def test_a_caller_of_the_read_only_server_decides_nothing_and_is_named_bes
     assert span.context.trace_id.hex() != TRACE
 
 
-async def test_nothing_is_under_way_where_nothing_is_traced() -> None:
+async def test_no_span_is_open_without_tracing() -> None:
     async with serving(OFF) as port:
         assert await get(port, "/current", PARENT) == "nothing"

@@ -60,7 +60,7 @@ def pulls(fake: FakeRuntime) -> int:
     return len(fake.requests_for("PullImage"))
 
 
-def test_an_image_that_is_there_is_not_pulled_and_one_that_is_not_is(fake):
+def test_only_a_missing_image_is_pulled(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         first = await harness.ask(wanted())
         again = await harness.ask(wanted())
@@ -100,7 +100,7 @@ def test_an_image_that_is_always_pulled_is_not_looked_for_before(fake):
         ("UPPER", "Never", False, ("never", "unknown", "unknown")),
     ],
 )
-def test_each_question_is_counted_with_what_was_found_out(fake, image, policy, here, labels):
+def test_each_image_check_is_counted_with_its_outcome(fake, image, policy, here, labels):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         def counted() -> Counter[tuple[str, ...]]:
             samples = harness.actor.metrics.snapshot("image_manager", 1).samples
@@ -123,7 +123,7 @@ def test_each_question_is_counted_with_what_was_found_out(fake, image, policy, h
     tell(story, fake)
 
 
-def test_never_means_never(fake):
+def test_policy_never_never_pulls(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         answer = await harness.ask(wanted(policy="Never"))
         assert answer.reason == "ErrImageNeverPull"
@@ -133,7 +133,7 @@ def test_never_means_never(fake):
 
 
 @pytest.mark.parametrize("image", ["Bad Name", "UPPER", ""])
-def test_a_name_that_is_none_is_reported_without_asking_the_runtime(fake, image):
+def test_an_invalid_image_name_is_reported_without_a_call_to_the_runtime(fake, image):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         assert (await harness.ask(wanted(image))).reason == "InvalidImageName"
         assert fake.calls == []
@@ -348,7 +348,7 @@ def test_the_error_of_a_registry_lists_each_credential_once(fake):
     tell(story, fake)
 
 
-def test_users_are_told_when_a_pull_begins_and_when_the_image_is_there(fake):
+def test_a_pull_has_an_event_at_its_start_and_at_its_end(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         asked = msgspec.structs.replace(wanted(), field="spec.containers{c}")
         await harness.ask(asked)

@@ -60,7 +60,7 @@ def test_a_question_is_answered_when_its_pull_has_ended(fake: FakeRuntime) -> No
     tell(story, fake)
 
 
-def test_a_worker_that_asks_again_joins_the_pull_and_users_hear_of_it_once(fake: FakeRuntime) -> None:
+def test_a_repeated_request_joins_the_pull_and_causes_one_event(fake: FakeRuntime) -> None:
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         first = asyncio.ensure_future(harness.ask(ALWAYS, timeout=10))
         await asyncio.sleep(PLUGIN + PULL / 2)
@@ -76,7 +76,7 @@ def test_a_worker_that_asks_again_joins_the_pull_and_users_hear_of_it_once(fake:
     tell(story, fake)
 
 
-def test_two_containers_of_a_pod_are_told_of_one_failure_and_it_counts_once(fake: FakeRuntime) -> None:
+def test_two_containers_of_a_pod_get_one_failure_that_counts_once(fake: FakeRuntime) -> None:
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         both = await asyncio.gather(harness.ask(ALWAYS, timeout=10), harness.ask(SECOND, timeout=10))
         assert [(answer.reason, answer.retry_seconds) for answer in both] == [("ErrImagePull", 10.0)] * 2
@@ -103,7 +103,7 @@ CHANGES: list[Callable[[EnsureImage], EnsureImage]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=["namespace", "pod", "secrets"])
-def test_a_pull_for_one_is_not_joined_by_another(
+def test_a_pull_for_one_pod_is_not_joined_by_a_pod_with_other_credentials(
     fake: FakeRuntime, change: Callable[[EnsureImage], EnsureImage]
 ) -> None:
     async def story(harness: Harness, fake: FakeRuntime) -> None:

@@ -53,7 +53,7 @@ def test_another_pods_private_image_is_pulled_again_with_the_pods_own_credential
     tell(story, fake)
 
 
-def test_with_the_pull_policy_never_a_strangers_pod_fails(fake: FakeRuntime) -> None:
+def test_a_pod_without_credentials_fails_under_policy_never(fake: FakeRuntime) -> None:
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(by("owner"))
         refused = await harness.ask(by("stranger", "w", "Never"))
@@ -103,7 +103,7 @@ def test_the_records_outlive_the_agent(fake: FakeRuntime, tmp_path: Path) -> Non
     tell(second, fake, str(tmp_path))
 
 
-def test_a_pull_that_the_agent_did_not_see_the_end_of_is_nobodys(fake: FakeRuntime, tmp_path: Path) -> None:
+def test_an_interrupted_pull_belongs_to_no_pod(fake: FakeRuntime, tmp_path: Path) -> None:
     async def first(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(by("owner"))
 

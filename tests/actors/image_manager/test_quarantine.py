@@ -67,7 +67,7 @@ async def test_after_three_deaths_an_image_is_set_aside_by_name_for_every_pod(
         assert isinstance(await manager.deliver(wanted(GOOD)), ImageReady)
 
 
-async def test_a_secret_that_ends_it_is_no_fault_of_the_image(tmp_path: Path, fake: FakeRuntime) -> None:
+async def test_a_secret_that_crashes_the_actor_does_not_quarantine_the_image(tmp_path: Path, fake: FakeRuntime) -> None:
     question = wanted(GOOD, "u", POISONED)
     await dies(tmp_path, question)
     async with started(tmp_path) as manager:

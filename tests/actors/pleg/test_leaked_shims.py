@@ -25,7 +25,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     return runtime
 
 
-def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(fake):
+def test_shims_of_a_managed_runtime_are_compared_with_the_lists_of_the_runtime(fake):
     async def story() -> None:
         context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
         async with Harness(Pleg, name="pleg", context=context) as harness:
@@ -50,7 +50,7 @@ def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(
     asyncio.run(story())
 
 
-def test_shims_of_an_external_runtime_are_looked_for_seldom_and_what_runs_there_is_its_own(fake, monkeypatch):
+def test_shims_of_an_external_runtime_are_checked_rarely_and_running_ones_left_alone(fake, monkeypatch):
     async def story() -> None:
         context = Agent(workers=2, runtime_endpoint="unix:///run/x/containerd.sock")
         async with Harness(Pleg, name="pleg", context=context) as harness:

@@ -48,7 +48,7 @@ def told(harness: Node) -> list[str]:
 
 
 @pytest.mark.parametrize("managed", [True, False])
-def test_a_network_that_is_not_ready_is_reported_until_it_is_and_made_again_where_it_is_ours(fake, managed):
+def test_a_network_that_is_not_ready_is_reported_and_restored_if_managed(fake, managed):
     async def story(harness: Node) -> None:
         harness.disposables[RESTORE] = lambda **_: True
         await harness.advance(2 * STATUS_SECONDS)
@@ -66,7 +66,7 @@ def test_a_network_that_is_not_ready_is_reported_until_it_is_and_made_again_wher
     tell(story, managed_runtime=managed)
 
 
-def test_a_worker_that_lost_the_word_that_the_network_is_ready_hears_it_with_the_next_look(fake):
+def test_a_worker_that_missed_the_ready_network_learns_of_it_with_the_next_relist(fake):
     async def story(harness: Node) -> None:
         count = len(harness.outbox)
         await harness.advance(STATUS_SECONDS)
@@ -78,7 +78,7 @@ def test_a_worker_that_lost_the_word_that_the_network_is_ready_hears_it_with_the
 
 
 @pytest.mark.parametrize("managed", [True, False])
-def test_a_runtime_that_does_not_answer_gets_again_what_it_needs_to_start_where_it_is_ours(fake, managed):
+def test_a_silent_managed_runtime_gets_its_missing_start_files_again(fake, managed):
     async def story(harness: Node) -> None:
         harness.disposables[RESTORE] = lambda **_: False
         fake.faults.add("Status", Fault(error="UNAVAILABLE"))
@@ -133,7 +133,7 @@ class Repairs:
         await self._repairs.look(ready=ready)
 
 
-def test_a_runtime_that_does_not_read_what_was_made_again_is_restarted_once_and_later_again(fake):
+def test_a_runtime_that_ignores_restored_files_is_restarted_once_and_later_again(fake):
     async def story(harness: Node) -> None:
         gone = [True]
         repairs = Repairs(harness, lambda: bool(gone and gone.pop()))

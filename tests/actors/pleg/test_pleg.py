@@ -81,7 +81,7 @@ def test_each_worker_gets_its_own_pods_after_the_first_relist(fake):
     tell(story, fake)
 
 
-def test_a_new_pod_and_its_end_reach_its_worker_with_all_that_the_runtime_has(fake):
+def test_the_worker_gets_each_new_and_ended_pod_with_its_full_runtime_state(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         uid, _, container = await pod(fake)
@@ -123,7 +123,7 @@ def test_pods_that_a_relist_shows_are_not_listed_one_by_one(fake):
     tell(story, fake)
 
 
-def test_a_runtime_that_is_away_is_reported_and_no_pod_is_called_gone(fake):
+def test_an_unavailable_runtime_is_reported_and_no_pod_counts_as_gone(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         await pod(fake)

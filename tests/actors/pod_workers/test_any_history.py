@@ -127,7 +127,7 @@ class History:
 
 @settings(max_examples=30, deadline=None)
 @given(LIVES)
-def test_whatever_happens_no_container_runs_twice_and_all_is_well_once_it_is_over(lives):
+def test_no_container_runs_twice_in_any_history_and_every_pod_settles(lives):
     async def story(home: str) -> None:
         history = History(Path(home))
         for steps in lives:

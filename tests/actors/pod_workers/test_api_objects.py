@@ -33,7 +33,7 @@ def values(node: Driven, name: str = "a") -> dict[str, bytes]:
     return {pair.key: pair.value for pair in node.containers(name)[-1].config.envs}
 
 
-async def test_a_container_has_what_the_secret_says_when_it_starts(tmp_path):
+async def test_a_container_starts_with_the_current_values_of_its_secret(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         node.objects[SECRET] = secret(k=b"\xffone")
         node.services = Services(True, [], b'{"metadata":{"name":"kubernetes"},"spec":{"clusterIP":"10.0.0.1",'
@@ -46,7 +46,7 @@ async def test_a_container_has_what_the_secret_says_when_it_starts(tmp_path):
         await node.until(lambda: ("Started", "Container started") in node.events())
 
 
-async def test_one_whose_secret_is_missing_waits_and_says_why_and_the_others_run(tmp_path):
+async def test_a_container_whose_secret_is_missing_waits_with_a_reason_and_others_run(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         await node.want(pod(containers=[with_key(), container("b")]))
         await node.until(lambda: node.running("b") and node.waiting() != "")
@@ -119,7 +119,7 @@ async def test_a_pull_secret_that_cannot_be_read_is_named_and_the_others_are_use
         assert ("FailedToRetrieveImagePullSecret", text) in node.events()
 
 
-async def test_a_pull_that_fails_is_reported_as_users_know_it(tmp_path):
+async def test_a_failed_pull_is_reported_with_the_kubelets_reason(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         text = 'Failed to pull image "busybox": no such host'
         node.answer(EnsureImage, ImageFailed("busybox", "ErrImagePull", text, retry_seconds=10.0))
@@ -165,7 +165,7 @@ async def test_while_the_sandbox_cannot_be_made_no_image_is_asked_for_again(tmp_
         await node.until(lambda: node.running("a"))
 
 
-async def test_news_of_another_container_do_not_shorten_the_pause_before_the_next_try(tmp_path):
+async def test_a_change_in_another_container_does_not_shorten_the_backoff(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         await node.want(pod(containers=[with_key(), container("b")]))
         await node.until(lambda: node.waiting() == "CreateContainerConfigError" and node.running("b"))
@@ -176,7 +176,7 @@ async def test_news_of_another_container_do_not_shorten_the_pause_before_the_nex
         assert 5 <= len(tries) <= 11  # 1, 2, 4, 8, then each 10 seconds
 
 
-async def test_without_an_api_server_nothing_is_asked_of_it(tmp_path):
+async def test_a_standalone_worker_sends_no_requests_to_an_api_server(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[with_key()], imagePullSecrets=[{"name": "s"}]))
         await node.until(lambda: node.waiting() == "CreateContainerConfigError")

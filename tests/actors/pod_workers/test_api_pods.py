@@ -28,7 +28,7 @@ async def test_a_pod_that_is_over_at_the_api_server_is_not_started_again(tmp_pat
         assert node.stage() == "terminated"
 
 
-async def test_a_pod_that_somebody_ended_at_the_api_server_is_ended_here(tmp_path):
+async def test_a_pod_whose_phase_is_final_at_the_api_server_is_ended(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))

@@ -133,7 +133,7 @@ async def test_a_container_is_never_started_without_the_devices_that_its_runtime
 
 
 @pytest.mark.parametrize("only", [True, False])
-async def test_devices_of_a_plugin_that_are_told_otherwise_too_do_not_need_cdi(tmp_path, only: bool) -> None:
+async def test_plugin_devices_also_given_without_cdi_do_not_need_cdi(tmp_path, only: bool) -> None:
     given = ContainerAllocation(cdi_devices=("example.com/thing=0",), only_cdi=only)
     async with Driven(tmp_path) as node:
         node.fake.runtime_name, node.fake.info = "containerd", {"config": '{"enableCDI":false}'}

@@ -40,7 +40,7 @@ async def tell_all(node: Driven) -> None:
     node.answer(GetRuntimePods, RuntimeSnapshot([runtime], node.clock(), True, True))
 
 
-async def test_so_many_of_each_stay_as_are_wanted(tmp_path: Path) -> None:
+async def test_the_configured_number_of_dead_containers_is_kept_per_container(tmp_path: Path) -> None:
     async with start(tmp_path, maximum_dead_containers_per_container=2) as node:
         await node.want(pod())
         await node.first_look()
@@ -51,7 +51,7 @@ async def test_so_many_of_each_stay_as_are_wanted(tmp_path: Path) -> None:
         assert node.attempts("a") == [2, 3, 4]
 
 
-async def test_the_bound_of_the_node_takes_all_but_the_newest(tmp_path: Path) -> None:
+async def test_the_bound_of_the_node_removes_all_but_the_newest(tmp_path: Path) -> None:
     flags = {"maximum_dead_containers_per_container": -1, "maximum_dead_containers": 1}
     async with start(tmp_path, **flags) as node:
         wanted = pod(containers=[container("a"), container("b")])
@@ -67,7 +67,7 @@ async def test_the_bound_of_the_node_takes_all_but_the_newest(tmp_path: Path) ->
         assert node.attempts("b") == [0]
 
 
-async def test_one_that_cannot_be_removed_is_an_event_of_the_node(tmp_path: Path) -> None:
+async def test_a_container_that_cannot_be_removed_is_an_event_of_the_node(tmp_path: Path) -> None:
     flags = {"maximum_dead_containers_per_container": -1, "maximum_dead_containers": 1}
     async with start(tmp_path, **flags) as node:
         await node.want(pod())

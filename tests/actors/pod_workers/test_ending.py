@@ -73,7 +73,7 @@ async def test_a_pod_that_leaves_many_files_does_not_hold_up_the_others_while_th
         assert os.listdir(tmp_path / "logs") == []
 
 
-async def test_its_pre_stop_hook_runs_first(tmp_path):
+async def test_the_pre_stop_hook_runs_before_the_stop(tmp_path):
     hook = {"preStop": {"exec": {"command": ["true"]}}}
     async with Driven(tmp_path) as node:
         await up(node, containers=[container("a", lifecycle=hook)])
@@ -93,7 +93,7 @@ async def test_sidecars_end_after_the_others_the_last_of_the_list_first(tmp_path
         assert [names[request.container_id] for request in node.fake.requests_for("StopContainer")] == ["a", "s2", "s1"]
 
 
-async def test_a_pod_that_is_killed_says_why(tmp_path):
+async def test_a_killed_pod_reports_the_reason(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         await node.harness.deliver(KillPod("u", "Evicted", "the node was low on memory", 3))
@@ -103,7 +103,7 @@ async def test_a_pod_that_is_killed_says_why(tmp_path):
 
 
 @pytest.mark.parametrize(("hangs", "told"), [(True, 1), (False, 0)])
-async def test_a_pod_that_outlives_the_grace_of_an_order_is_told_to_users(tmp_path, hangs, told):
+async def test_a_pod_that_outlives_its_grace_period_has_an_event(tmp_path, hangs, told):
     async with Driven(tmp_path, joined=True) as node:
         await up(node)
         for method in ("StopContainer", "StopPodSandbox") if hangs else ():
@@ -118,7 +118,7 @@ async def test_a_pod_that_outlives_the_grace_of_an_order_is_told_to_users(tmp_pa
         assert events.count("ExceededGracePeriod") == told
 
 
-async def test_an_order_with_less_grace_hurries_an_end_that_is_under_way(tmp_path):
+async def test_an_order_with_a_shorter_grace_period_speeds_up_termination(tmp_path):
     deaf = container("a", ["sleep", "1000"], lifecycle={"preStop": {"exec": {"command": ["true"]}}})
     async with Driven(tmp_path) as node:
         await up(node, containers=[deaf], terminationGracePeriodSeconds=600)
@@ -144,7 +144,7 @@ async def test_a_pod_that_was_active_for_too_long_is_ended(tmp_path):
         assert node.observed().reason == "DeadlineExceeded"
 
 
-async def test_the_runtime_refusing_to_stop_is_asked_again(tmp_path):
+async def test_a_refused_stop_is_retried(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=2))
@@ -179,7 +179,7 @@ async def test_a_pod_whose_container_stays_unknown_ends_once_the_runtime_has_sto
         assert "u" not in node.shard.pods
 
 
-async def test_volumes_that_do_not_go_keep_the_cgroup_and_are_tried_again(tmp_path):
+async def test_volumes_that_cannot_be_unmounted_keep_the_cgroup_and_are_retried(tmp_path):
     answers = [VolumesFailed("u", "target is busy")]
     async with Driven(tmp_path) as node:
         await up(node)
@@ -249,7 +249,7 @@ async def left_behind(tmp_path) -> tuple[FakeRuntime, VirtualClock]:
     return fake, clock
 
 
-async def test_nobody_is_an_orphan_before_all_sources_have_spoken(tmp_path):
+async def test_no_pod_is_an_orphan_before_all_sources_have_reported(tmp_path):
     fake, clock = await left_behind(tmp_path)
     async with Driven(tmp_path, fake, clock) as node:
         await node.first_look()
@@ -260,7 +260,7 @@ async def test_nobody_is_an_orphan_before_all_sources_have_spoken(tmp_path):
         assert node.harness.sent(KnownPods) == []
 
 
-async def test_an_orphan_ends_with_the_least_grace(tmp_path):
+async def test_an_orphan_ends_with_the_minimum_grace_period(tmp_path):
     fake, clock = await left_behind(tmp_path)
     async with Driven(tmp_path, fake, clock) as node:
         await node.first_look()

@@ -66,7 +66,7 @@ async def test_a_crash_loop_is_reported_with_pod_and_container(tmp_path):
         assert why == "back-off 10s restarting failed container=a pod=p_default(u)"
 
 
-async def test_a_lost_sandbox_is_told(tmp_path):
+async def test_a_lost_sandbox_is_an_event(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))
@@ -87,7 +87,7 @@ async def test_a_network_that_is_not_ready_is_reported_with_each_try(tmp_path):
         assert told(node, "NetworkNotReady") == [(text, "")] * 4
 
 
-async def test_an_unhealthy_container_is_told_and_whether_it_comes_back(tmp_path):
+async def test_an_unhealthy_container_has_an_event_that_says_whether_it_restarts(tmp_path):
     for policy, text in (("Always", ", will be restarted"), ("Never", "")):
         async with Driven(tmp_path / policy) as node:
             await node.want(pod(restartPolicy=policy))
@@ -119,7 +119,7 @@ async def test_volumes_that_cannot_be_made_are_reported_and_tried_when_they_may_
         await node.until(lambda: node.running("a"))
 
 
-async def test_an_event_says_every_two_minutes_what_a_pod_waits_for(tmp_path):
+async def test_a_waiting_pod_has_an_event_every_two_minutes(tmp_path):
     async with Driven(tmp_path) as node:
         texts = ["no a", "no b"]
         events = [VolumeEvent("FailedMount", text) for text in texts]
@@ -186,7 +186,7 @@ async def test_a_device_that_cannot_be_made_has_a_reason_of_its_own(tmp_path):
         {"awsElasticBlockStore": {"volumeID": "vol-1"}},
     ],
 )
-async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path, source):
+async def test_a_running_pod_whose_volumes_are_not_refreshed_has_an_event(tmp_path, source):
     async with Driven(tmp_path) as node:
         await node.want(pod(volumes=[{"name": "s", **source}]))
         await node.until(lambda: node.running("a"))

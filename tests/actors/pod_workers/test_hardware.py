@@ -58,7 +58,7 @@ async def test_a_container_is_created_with_what_was_allocated_to_it(tmp_path):
         assert not [asked for _, asked in node.harness.asks if isinstance(asked, PrepareContainer)]
 
 
-async def test_a_restarted_container_gets_the_same_again_also_from_a_new_worker(tmp_path):
+async def test_a_restarted_container_keeps_its_hardware_also_after_a_worker_restart(tmp_path):
     async with Driven(tmp_path) as first:
         first.answer(AdmitPod, admitted(a=GIVEN))
         await first.want(pod())
@@ -131,7 +131,7 @@ async def test_a_container_that_cannot_be_prepared_waits_with_the_reason_and_is_
         await node.until(lambda: node.running("a"))
 
 
-async def test_a_resize_leaves_cpus_of_its_own_without_a_quota_also_from_a_new_worker(tmp_path):
+async def test_a_resize_sets_no_quota_on_exclusive_cpus_also_after_a_worker_restart(tmp_path):
     def sized(cpu: str):
         return pod(containers=[container(name, resources={"limits": {"cpu": cpu}}) for name in ("a", "b")])
 

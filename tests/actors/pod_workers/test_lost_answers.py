@@ -435,7 +435,7 @@ async def test_containers_that_are_all_restarted_are_shown_as_running_though_tha
         assert [one.state.running is not None for one in shown(node).containerStatuses] == [True, True]
 
 
-async def test_a_new_shard_tells_nothing_that_is_older_than_what_the_last_one_did(tmp_path):
+async def test_a_new_shard_reports_no_status_older_than_the_last_shards(tmp_path):
     async with Driven(tmp_path) as first:
         relisted = await started_after_a_relist(first)
     for pods in ([relisted], []):
@@ -460,7 +460,7 @@ async def test_a_pre_stop_hook_that_never_reached_the_runtime_is_run_with_the_ne
         assert (node.attempts("a"), node.count_of("ExecSync")) == ([0, 1], 2)
 
 
-async def test_an_order_that_comes_during_a_look_counts(tmp_path):
+async def test_an_order_that_arrives_during_a_status_call_takes_effect(tmp_path):
     async with Driven(tmp_path) as node:
         ran = await up(node, terminationGracePeriodSeconds=3600)
         node.shard.pods["u"].tell(Interrupted())
@@ -488,7 +488,7 @@ async def test_a_container_whose_restart_was_withdrawn_ends_for_good_by_itself(t
         assert (node.stage(), node.attempts("a")) == ("terminated", [0])
 
 
-async def test_nothing_takes_a_deletion_back(tmp_path):
+async def test_a_deletion_is_never_undone(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         deleted = {"deletionTimestamp": "2023-11-14T22:13:20Z", "deletionGracePeriodSeconds": 1}

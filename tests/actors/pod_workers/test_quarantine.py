@@ -70,7 +70,7 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_the_others_run(tmp_pat
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
 
 
-async def test_the_supervisor_is_told_of_each_death_that_the_quarantine_bounds(tmp_path, poison):
+async def test_each_crash_bounded_by_the_quarantine_is_reported_to_the_supervisor(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         assert node.harness.sent(DiedOnInput) == [DiedOnInput()]
     async with Driven(tmp_path, node.fake, node.clock) as node:
@@ -113,7 +113,7 @@ async def test_a_pod_in_quarantine_of_which_the_runtime_has_nothing_is_reported_
         assert (runtime.sandboxes, runtime.containers) == ([], [])
 
 
-async def test_a_pod_whose_work_fails_is_left_alone_as_one_that_cannot_be_decided_on(tmp_path, monkeypatch):
+async def test_a_pod_whose_work_raises_is_quarantined_like_one_whose_decision_raises(tmp_path, monkeypatch):
     def admit(run, effect):
         if run.state.uid == "bad":
             raise Poison
@@ -182,7 +182,7 @@ async def test_a_shard_whose_quarantine_cannot_be_kept_does_its_work_nevertheles
     assert "there is no quarantine of pods" in caplog.text
 
 
-async def test_another_content_is_another_chance(tmp_path, poison):
+async def test_a_changed_pod_leaves_quarantine(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         node.fake.images.here["docker.io/library/other:latest"] = 1
@@ -214,7 +214,7 @@ async def test_a_pod_in_quarantine_that_the_node_has_to_end_ends_with_the_reason
         assert node.observed("bad").reason == "Evicted"
 
 
-async def test_a_pod_whose_end_ends_the_shard_too_is_left_alone_altogether(tmp_path, poison, monkeypatch):
+async def test_a_pod_whose_termination_also_crashes_the_shard_is_ignored(tmp_path, poison, monkeypatch):
     stop = pod_worker.PERFORMS[effects.StopPod]
 
     def stopped(run, effect):

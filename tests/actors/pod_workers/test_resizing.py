@@ -77,7 +77,7 @@ async def test_no_limit_is_set_if_one_of_them_is_below_what_its_container_uses(t
         assert node.count_of(UPDATE) == 0
 
 
-async def test_a_resize_that_fails_is_tried_again_after_ten_seconds_whatever_happens_meanwhile(tmp_path):
+async def test_a_failed_resize_is_retried_after_ten_seconds(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodAdmitted(question.uid, ""))
         node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=99))
@@ -163,7 +163,7 @@ async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_
         assert node.count_of(UPDATE) == 1
 
 
-async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
+async def test_a_refused_resize_leaves_the_pod_unchanged_and_reports_the_reason(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodRejected(question.uid, "Infeasible", "too much"))
         await node.want(sized("200m"))
@@ -198,7 +198,7 @@ async def deferred(node: Driven, manager: Manager) -> None:
 
 
 @pytest.mark.parametrize("how", ["told", "new manager", "time", "clock set back"])
-async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_path, how):
+async def test_a_deferred_resize_is_requested_again_when_there_may_be_room(tmp_path, how):
     manager = Manager()
     async with Driven(tmp_path) as node:
         await deferred(node, manager)
@@ -221,7 +221,7 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
         assert [reason for reason, _ in node.events()].count("ResizeDeferred") == 1
 
 
-async def test_a_request_that_waits_is_reported_once_whatever_figures_its_reason_has(tmp_path):
+async def test_a_waiting_request_is_reported_once_despite_changing_figures(tmp_path):
     used = iter(range(100, 200))
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodRejected(question.uid, "Deferred", f"used: {next(used)}", "OutOfcpu"))
@@ -269,7 +269,7 @@ async def test_room_for_a_deferred_resize_is_given_back_when_an_infeasible_one_t
         assert b"100m" in order.pod
 
 
-async def test_a_resize_that_waits_behind_another_is_asked_for_when_that_is_done(tmp_path):
+async def test_a_resize_queued_behind_another_is_requested_when_that_is_done(tmp_path):
     manager = Manager()
     async with Driven(tmp_path) as node:
         manager.room = True
@@ -288,7 +288,7 @@ async def test_a_resize_that_waits_behind_another_is_asked_for_when_that_is_done
         assert asked == [False, True, True], "CountRunningPod has had the manager forget it"
 
 
-async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_meanwhile(tmp_path):
+async def test_a_refused_call_to_the_runtime_is_retried_while_other_work_for_the_pod_continues(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodAdmitted(question.uid, ""))
         node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=2))
@@ -303,7 +303,7 @@ async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_me
         assert node.attempts("a") == [0]
 
 
-async def test_a_policy_of_the_container_has_it_restarted(tmp_path):
+async def test_the_resize_policy_of_a_container_restarts_it(tmp_path):
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
     async with Driven(tmp_path) as node:
         node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))

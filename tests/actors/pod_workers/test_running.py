@@ -34,7 +34,7 @@ async def test_a_pod_comes_up_in_its_cgroup_with_its_labels(tmp_path):
         assert (observed.worker_phase, observed.waiting, observed.sandbox_ready) == ("running", {}, True)
 
 
-async def test_once_up_nothing_more_is_asked_of_the_runtime(tmp_path):
+async def test_a_running_pod_causes_no_calls_to_the_runtime(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))
@@ -96,7 +96,7 @@ async def test_only_the_last_dead_instance_and_its_log_are_kept(tmp_path):
         assert node.attempts("a") == [3, 4]
 
 
-async def test_another_incarnation_adopts_what_runs_and_counts_on(tmp_path):
+async def test_another_incarnation_adopts_running_containers_and_continues_their_counts(tmp_path):
     async with Driven(tmp_path) as first:
         await first.want(pod())
         await first.until(lambda: first.running("a"))
@@ -298,7 +298,7 @@ async def test_no_sandbox_is_made_before_the_runtime_has_said_that_it_has_a_netw
         await node.until(lambda: node.running("a"))
 
 
-async def test_a_runtime_that_is_away_is_asked_again(tmp_path):
+async def test_a_call_to_an_unavailable_runtime_is_retried(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("*", Fault(error="UNAVAILABLE", times=2))
         await node.want(pod())
@@ -330,7 +330,7 @@ async def test_one_pod_whose_sandbox_hangs_holds_up_no_other(tmp_path):
         await node.until(lambda: node.running("a"))
 
 
-async def test_a_command_that_is_not_there_is_an_error_of_its_container_only(tmp_path):
+async def test_a_missing_command_is_an_error_of_its_container_only(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[container("a", ["/missing"]), container("b")]))
         await node.until(lambda: node.running("b"))
@@ -342,7 +342,7 @@ async def test_a_command_that_is_not_there_is_an_error_of_its_container_only(tmp
 
 
 # -- pods that come to an end by themselves ---------------------------------------------------------------------------
-async def test_a_complete_pod_gives_back_what_it_had_and_keeps_its_remains(tmp_path):
+async def test_a_complete_pod_releases_its_resources_and_keeps_its_dead_containers(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(restartPolicy="Never"))
         await node.until(lambda: node.running("a"))
@@ -371,7 +371,7 @@ async def test_a_complete_pod_is_not_run_again_by_another_incarnation(tmp_path):
         assert (second.count_of("RunPodSandbox"), second.count_of("CreateContainer")) == (1, 1)
 
 
-async def test_an_exit_that_restarts_all_has_everything_started_again_and_counts_on(tmp_path):
+async def test_an_exit_that_restarts_all_starts_every_container_again_and_continues_counts(tmp_path):
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
     first = container("a", restartPolicy="Never", restartPolicyRules=[rule])
     init = container("i")

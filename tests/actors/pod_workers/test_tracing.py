@@ -46,7 +46,7 @@ async def test_a_pods_spans_have_the_kubelets_names_and_attributes(tmp_path: Pat
             assert (span.error, span.parent) == (None, None)
 
 
-async def test_its_image_is_asked_for_within_its_span(tmp_path: Path) -> None:
+async def test_the_image_is_requested_within_the_pods_span(tmp_path: Path) -> None:
     node, ended = traced(tmp_path)
     async with node:
         await node.sources(pod())
@@ -83,7 +83,7 @@ async def test_a_runtime_that_is_away_is_a_failure_of_its_span(tmp_path: Path) -
         assert ended[-1].error is None
 
 
-async def test_a_pod_that_is_to_end_meanwhile_is_no_failure(tmp_path: Path) -> None:
+async def test_a_pod_that_must_end_meanwhile_is_no_failure(tmp_path: Path) -> None:
     node, ended = traced(tmp_path)
     async with node:
         waits = node.harness
@@ -95,7 +95,7 @@ async def test_a_pod_that_is_to_end_meanwhile_is_no_failure(tmp_path: Path) -> N
         assert [span.error for span in ended] == [None] * len(ended)
 
 
-async def test_nothing_is_asked_with_a_trace_where_nothing_is_traced(tmp_path: Path) -> None:
+async def test_requests_carry_no_trace_context_without_tracing(tmp_path: Path) -> None:
     async with Driven(tmp_path) as node:
         await node.sources(pod())
         await node.until(lambda: node.running("a"))

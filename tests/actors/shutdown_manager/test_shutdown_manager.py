@@ -178,7 +178,7 @@ async def test_the_log_says_whether_the_pods_have_ended_and_names_those_that_hav
     assert [line for line in caplog.messages if "has not ended in time" in line] == late
 
 
-async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, bus: SystemBus) -> None:
+async def test_the_shutdown_waits_briefly_for_the_last_statuses(tmp_path: Path, bus: SystemBus) -> None:
     node = Node(tmp_path, bus, total=60)
     bus.drop_in_dir.mkdir()
     (bus.drop_in_dir / "50-ours.conf").write_text("InhibitDelayMaxSec=60\n")
@@ -195,7 +195,7 @@ async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, b
         assert node.kept() == ["web"]
 
 
-async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status(node: Node, bus: SystemBus) -> None:
+async def test_the_shutdown_does_not_wait_for_the_status_of_a_static_pod(node: Node, bus: SystemBus) -> None:
     node.put("apiserver", SYSTEM, static=True)
     async with node.harness:
         await node.begun(bus)
@@ -220,7 +220,7 @@ async def test_the_shutdown_is_recorded_before_any_pod_is_killed(node: Node, bus
         assert names.index("KillPod") > [message for _, message in node.harness.outbox].index(told[0])
 
 
-async def test_pods_that_the_shutdown_ended_are_named_after_the_boot_until_the_api_server_knows(
+async def test_pods_ended_by_the_shutdown_are_reported_after_boot_until_the_api_server_knows(
     node: Node, bus: SystemBus, tmp_path: Path
 ) -> None:
     node.put("web")
@@ -250,7 +250,7 @@ async def test_pods_that_the_shutdown_ended_are_named_after_the_boot_until_the_a
         assert after.kept() == []
 
 
-async def test_a_pod_that_is_gone_from_the_api_server_is_named_no_longer(
+async def test_a_pod_removed_from_the_api_server_is_no_longer_reported(
     node: Node, bus: SystemBus, tmp_path: Path
 ) -> None:
     node.put("web")
@@ -305,7 +305,7 @@ async def test_room_is_made_after_a_shutdown_that_was_there_at_the_start(tmp_pat
         await node.seen(bus, "configuration")
 
 
-async def test_nothing_is_reported_before_logind_was_asked(node: Node, bus: SystemBus) -> None:
+async def test_the_shutdown_state_is_unknown_before_logind_has_answered(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         assert not node.harness.sent(NodeShutdown)
         assert not node.harness.sent(NodeProblem)
@@ -331,7 +331,7 @@ async def test_a_pod_that_runs_again_is_not_named(node: Node, bus: SystemBus) ->
         assert len(node.harness.sent(KillPod)) == before
 
 
-async def test_a_signal_that_anybody_may_send_ends_no_pod(node: Node, bus: SystemBus) -> None:
+async def test_a_signal_from_an_unprivileged_sender_ends_no_pod(node: Node, bus: SystemBus) -> None:
     node.put("web")
     async with node.harness:
         await node.seen(bus, "lock")
@@ -346,7 +346,7 @@ async def test_a_signal_that_anybody_may_send_ends_no_pod(node: Node, bus: Syste
         assert set(node.killed()) == {"web"}
 
 
-async def test_logind_is_had_to_wait_as_long_as_the_windows_are(tmp_path: Path, bus: SystemBus) -> None:
+async def test_the_delay_limit_of_logind_is_raised_to_the_windows(tmp_path: Path, bus: SystemBus) -> None:
     node = Node(tmp_path, bus, total=20)
     async with node.harness:
         await node.seen(bus, "configuration")
@@ -358,7 +358,7 @@ async def test_logind_is_had_to_wait_as_long_as_the_windows_are(tmp_path: Path, 
         assert node.killed() == {"web": 18}
 
 
-async def test_where_logind_waits_no_longer_the_critical_pods_have_their_time(
+async def test_critical_pods_keep_their_time_if_logind_allows_less(
     tmp_path: Path, bus: SystemBus, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = Node(tmp_path, bus, total=20)
@@ -373,7 +373,7 @@ async def test_where_logind_waits_no_longer_the_critical_pods_have_their_time(
         assert "logind waits 5 s for pods to end, not 20 s" in caplog.text
 
 
-async def test_a_bus_that_is_away_is_tried_each_second_and_said_once(
+async def test_a_missing_bus_is_retried_each_second_and_reported_once(
     node: Node, bus: SystemBus, caplog: pytest.LogCaptureFixture
 ) -> None:
     bus.stop()
@@ -401,7 +401,7 @@ async def test_the_bus_may_go_in_the_middle_of_a_shutdown(node: Node, bus: Syste
         assert set(node.killed()) == {"web", "dns"}
 
 
-async def test_the_next_incarnation_goes_on_with_a_shutdown_and_says_nothing_else(
+async def test_the_next_incarnation_resumes_a_shutdown_without_other_reports(
     tmp_path: Path, node: Node, bus: SystemBus
 ) -> None:
     node.put("web")
@@ -471,7 +471,7 @@ async def test_a_descriptor_that_a_stranger_sends_is_closed(node: Node, bus: Sys
         assert bus.locks == 1
 
 
-async def test_while_nobody_says_which_pods_there_are_their_time_is_kept(node: Node, bus: SystemBus) -> None:
+async def test_pods_keep_their_time_while_the_list_of_pods_is_unknown(node: Node, bus: SystemBus) -> None:
     node.put("web")
     node.harness.answer(GetLivePods, AskError("status_manager is not there"))
     async with node.harness:

@@ -105,7 +105,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_whatever_fails_in_the_end_the_server_has_what_is_true(tmp_path, seed):
+async def test_the_server_ends_with_the_true_status_after_any_failures(tmp_path, seed):
     world = World(tmp_path, seed)
     for incarnation in range(1, 4):
         async with joined(tmp_path, world.store, incarnation) as harness:

@@ -311,7 +311,7 @@ def stuck(harness: Harness) -> dict[str, float]:
     return {each.labels["phase"]: each.value for each in found}
 
 
-async def test_a_pod_that_the_server_denies_and_has_is_deleted_later(tmp_path: Path) -> None:
+async def test_a_pod_that_the_server_wrongly_reports_missing_is_deleted_later(tmp_path: Path) -> None:
     store = ApiNeighbour()
     bound = store.put(pod())
     store.fault("status", verb="delete", code=404, times=2)

@@ -54,7 +54,7 @@ async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
         assert (found["hostIP"], found["hostIPs"]) == ("10.0.0.2", [{"ip": "10.0.0.2"}, {"ip": "fd00::1"}])
 
 
-async def test_after_a_restart_with_another_node_ip_no_pod_is_told_the_address_of_before(tmp_path):
+async def test_no_pod_has_the_earlier_address_after_a_restart_with_another_node_ip(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
 
@@ -73,7 +73,7 @@ async def test_after_a_restart_with_another_node_ip_no_pod_is_told_the_address_o
         assert store.find("p")["status"]["hostIPs"] == [{"ip": "10.0.0.1"}]
 
 
-async def test_a_node_that_gets_an_address_of_another_family_is_told_to_users_of_its_pods(tmp_path):
+async def test_pods_have_an_event_when_the_node_gets_an_address_of_another_family(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -91,7 +91,7 @@ async def test_a_node_that_gets_an_address_of_another_family_is_told_to_users_of
         )
 
 
-async def test_the_same_is_never_written_twice(tmp_path):
+async def test_an_unchanged_status_is_not_written_again(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -116,7 +116,7 @@ async def test_nothing_is_written_before_the_server_has_listed_its_pods(tmp_path
         assert store.find("p")["status"]["phase"] == "Running"
 
 
-async def test_a_pod_that_its_worker_tells_of_first_is_written_once_the_watch_has_it(tmp_path):
+async def test_a_pod_that_its_worker_reports_first_is_written_once_the_watch_has_it(tmp_path):
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)

@@ -131,7 +131,7 @@ async def test_the_mirror_of_a_removed_static_pod_goes_when_the_pod_has(tmp_path
         assert store.pods == {}
 
 
-async def test_a_mirror_of_nothing_goes_once_every_worker_has_spoken(tmp_path):
+async def test_a_mirror_without_a_pod_is_deleted_once_every_worker_has_reported(tmp_path):
     store = ApiNeighbour()
     left = static()
     left["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "h1"
@@ -162,7 +162,7 @@ async def test_a_mirror_of_before_a_restart_is_kept(tmp_path):
     assert json.dumps(mirror(store)) == before
 
 
-async def test_a_static_pod_that_was_over_and_runs_again_has_a_new_mirror(tmp_path):
+async def test_a_static_pod_that_ended_and_runs_again_has_a_new_mirror(tmp_path):
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await mirrored(store, harness)
@@ -177,7 +177,7 @@ async def test_a_static_pod_that_was_over_and_runs_again_has_a_new_mirror(tmp_pa
     assert mirror(store)["status"]["phase"] == "Running"
 
 
-async def test_a_mirror_that_is_there_already_is_taken(tmp_path):
+async def test_an_existing_mirror_is_used(tmp_path):
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -204,7 +204,7 @@ async def test_another_pod_that_has_the_name_is_left_alone(tmp_path):
         assert 0 < len(store.sent("POST")) < 20
 
 
-async def test_refused_mirrors_are_tried_less_and_less(tmp_path):
+async def test_refused_mirrors_are_retried_with_growing_pauses(tmp_path):
     store = ApiNeighbour()
     store.fault("status", code=403)
     async with joined(tmp_path, store) as harness:

@@ -25,7 +25,7 @@ def history(node: Driven) -> list[PodStatus]:
     return found
 
 
-async def test_the_condition_holds_until_all_are_gone_and_then_each_container_shows_how_it_ended(tmp_path):
+async def test_the_condition_holds_until_all_containers_ended_and_each_shows_how_it_ended(tmp_path):
     asks = container("a", restartPolicy="Never", restartPolicyRules=[RULE])
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[asks, container("b")], initContainers=[container("i")], restartPolicy="Never"))

@@ -38,7 +38,7 @@ async def test_each_change_of_a_pod_is_reported_once(tmp_path: Path) -> None:
         assert told(harness) == [("u", "")]
 
 
-async def test_a_server_that_begins_gets_all_pods_and_which_there_are_once_that_is_known(tmp_path: Path) -> None:
+async def test_a_starting_server_gets_all_pods_and_the_complete_list_once_it_is_known(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour(), PodsAPI=True) as harness:
         await harness.deliver(seen(pod()))
         harness.clear()

@@ -59,7 +59,7 @@ async def ready(harness: Harness) -> bool:
     return found
 
 
-async def test_pods_that_no_source_has_any_more_are_named_with_the_list(tmp_path):
+async def test_removed_pods_are_reported_with_the_list(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen(uid="u1"))
         assert (await harness.deliver(GetPods())).removed == []
@@ -90,7 +90,7 @@ async def test_an_older_observation_never_replaces_a_newer_one(tmp_path):
         assert (await pods(harness))[0]["status"]["containerStatuses"][0]["restartCount"] == 1
 
 
-async def test_a_worker_that_has_not_asked_the_runtime_yet_takes_nothing_back(tmp_path):
+async def test_a_worker_that_has_not_asked_the_runtime_yet_changes_no_status(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
         await harness.deliver(seen(worker_phase="admitting", runtime=None))
@@ -193,7 +193,7 @@ async def test_a_readiness_that_could_not_be_written_is_written_once_that_can_be
         assert "c1" in (directory / "probes.json").read_text()
 
 
-async def test_the_memory_forgets_what_is_gone(tmp_path):
+async def test_memory_of_removed_pods_is_dropped(tmp_path):
     path = tmp_path / "troupelet" / "status_manager" / "probes.json"
     async with started(tmp_path) as harness:
         await harness.deliver(seen(probes={"readinessProbe": PROBE}))

@@ -74,14 +74,14 @@ class Ticker(Actor):
         await self.slow.wait()
 
 
-async def test_deliver_returns_the_answer_and_keeps_what_was_told_others() -> None:
+async def test_deliver_returns_the_answer_and_records_messages_to_others() -> None:
     async with Harness(Sample, name="s") as harness:
         assert await harness.deliver(Say("hi")) == Said("hi")
         assert harness.outbox == [("listener", Said("hi"))]
         assert await harness.wait_sent(Said, to="listener") == Said("hi")
 
 
-async def test_a_question_that_is_told_is_refused() -> None:
+async def test_telling_a_question_is_refused() -> None:
     async with Harness(Sample, name="s") as harness:
         question: Message = Say("hi")
         with pytest.raises(TypeError, match="Say is a question: it is asked, not told"):
@@ -123,7 +123,7 @@ async def test_an_exception_in_a_task_or_timer_reaches_the_test() -> None:
             await harness.advance(1)
 
 
-async def test_a_task_that_is_cancelled_by_nobody_reaches_the_test() -> None:
+async def test_an_unrequested_cancellation_of_a_task_reaches_the_test() -> None:
     with pytest.raises(RuntimeError, match="call was cancelled, and nobody had asked for that"):
         async with Harness(Sample) as harness:
             await harness.deliver(Fail("library"))

@@ -123,7 +123,7 @@ async def test_the_return_value_of_a_handler_is_the_answer_and_its_messages_arri
         assert await w.received(3) == [Answer("0"), Answer("1"), Answer("2")]
 
 
-async def test_a_question_does_not_overtake_what_was_told_before_it(worlds) -> None:
+async def test_a_question_does_not_overtake_earlier_messages(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("tell_much_and_ask")) == Did("yes")
         assert [len(message.text) for message in await w.received(0)] == [MANY_PIECES]
@@ -143,7 +143,7 @@ async def test_a_question_without_answer_fails_at_its_deadline(worlds) -> None:
         assert await w.received(1) == [Answer("AskError")]
 
 
-async def test_the_first_message_to_who_asked_is_the_answer(worlds) -> None:
+async def test_the_first_message_to_the_asker_is_the_answer(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("answer_twice")) == Answer("first")
         assert sorted(map(repr, await w.received(2))) == ["Answer(text='second')", "Did(what='third')"]

@@ -46,14 +46,14 @@ async def start(harness: Harness) -> None:
         await harness.deliver(Started(name, 1, number, 0.01), FORK_SERVER)
 
 
-async def test_it_orders_its_children_when_it_is_in_service_itself() -> None:
+async def test_a_supervisor_orders_its_children_when_it_is_in_service_itself() -> None:
     async with make() as harness:
         assert orders(harness) == []
         await harness.advance(0)
         assert orders(harness) == ["+group/x", "+group/y"]
 
 
-async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
+async def test_a_supervisor_pauses_before_the_second_restart() -> None:
     async with make(backoff_seconds=0.5) as harness:
         await start(harness)
         orders(harness)
@@ -67,7 +67,7 @@ async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
         assert orders(harness) == ["+group/x"]
 
 
-async def test_it_says_why_it_gives_up_before_it_ends() -> None:
+async def test_a_supervisor_reports_why_it_gives_up_before_it_ends() -> None:
     async with make(max_restarts=0) as harness:
         harness.answer(ReachedMaxRestartIntensity, Done(), name=FORK_SERVER)
         await start(harness)
@@ -108,7 +108,7 @@ async def test_an_orderly_stop_ends_when_the_last_child_has() -> None:
         ({"max_restarts": 1}, "pleg", "only the fork server sets them"),
     ],
 )
-async def test_a_policy_that_cannot_be_is_refused_and_the_one_in_force_stays(caplog, policy, sender, why) -> None:
+async def test_an_invalid_policy_is_refused_and_the_one_in_force_stays(caplog, policy, sender, why) -> None:
     async with make() as harness:
         await start(harness)
         orders(harness)

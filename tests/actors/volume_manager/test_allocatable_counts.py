@@ -55,7 +55,7 @@ class Node:
         await self.counts.look()
 
 
-async def test_it_is_asked_in_its_period_which_may_change_and_end() -> None:
+async def test_a_driver_is_asked_for_its_count_in_a_period_that_may_change_or_end() -> None:
     node = Node()
     async with node.harness as harness:
         await node.look()
@@ -78,7 +78,7 @@ async def test_it_is_asked_in_its_period_which_may_change_and_end() -> None:
         assert len(node.drivers.calls) == 6
 
 
-async def test_looking_often_begins_no_period_again() -> None:
+async def test_frequent_checks_do_not_restart_the_period() -> None:
     node = Node()
     async with node.harness as harness:
         for _ in range(6):
@@ -87,7 +87,7 @@ async def test_looking_often_begins_no_period_again() -> None:
         assert len(node.drivers.calls) == 2
 
 
-async def test_a_driver_that_is_gone_is_not_asked() -> None:
+async def test_a_removed_driver_is_not_asked_for_its_count() -> None:
     node = Node()
     async with node.harness as harness:
         await node.look(nodeAllocatableUpdatePeriodSeconds=10)
@@ -97,7 +97,7 @@ async def test_a_driver_that_is_gone_is_not_asked() -> None:
         assert node.drivers.calls == []
 
 
-async def test_a_driver_that_hangs_or_fails_is_asked_one_thing_at_a_time() -> None:
+async def test_a_driver_that_hangs_or_fails_has_one_call_at_a_time() -> None:
     node = Node()
     async with node.harness as harness:
         node.drivers.slow.clear()

@@ -101,7 +101,7 @@ def bound(node: Node, uid: str = UID) -> dict[str, str]:
     return {"v": f"{node.root}/pods/{uid}/volumes/kubernetes.io~local-volume/pv"}
 
 
-async def test_a_claim_stands_for_the_directory_of_its_local_volume(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_is_mounted_as_the_directory_of_its_local_volume(node: Node, tmp_path: Path) -> None:
     async with node.harness:
         assert await node.mount() == VolumesMounted(UID, bound(node))
 
@@ -118,7 +118,7 @@ async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_
         assert "no relationship found" in answer.message
 
 
-async def test_a_claim_stands_for_a_host_path_that_is_made_where_it_may_be(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_is_mounted_as_a_host_path_that_is_created_if_allowed(node: Node, tmp_path: Path) -> None:
     assert node.objects is not None
     path = str(tmp_path / "made")
     node.objects[VOLUME] = persistent(hostPath={"path": path, "type": "DirectoryOrCreate"})
@@ -267,7 +267,7 @@ async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_prot
         assert await node.mount() == VolumesMounted(UID, bound(node))
 
 
-async def test_a_claim_that_no_container_uses_is_not_looked_for(node: Node) -> None:
+async def test_a_claim_that_no_container_uses_is_not_resolved(node: Node) -> None:
     node.objects = None
     async with node.harness:
         assert await node.mount(containers=[{"name": "c"}]) == VolumesMounted(UID, {})

@@ -169,7 +169,7 @@ async def test_a_volume_whose_expansion_fails_is_not_mounted(node: ClaimNode, st
         assert storage.status["allocatedResourceStatuses"] == {"storage": "NodeResizeInfeasible"}
 
 
-async def test_a_driver_that_does_not_expand_what_is_used_is_asked_once_and_the_pod_runs(
+async def test_a_driver_without_online_expansion_is_called_once_and_the_pod_runs(
     node: ClaimNode, storage: GrowingStorage
 ) -> None:
     storage.grow()
@@ -185,9 +185,7 @@ async def test_a_driver_that_does_not_expand_what_is_used_is_asked_once_and_the_
         assert len(storage.expanded) == 1
 
 
-async def test_a_volume_that_is_only_read_or_no_longer_used_is_left_alone(
-    node: ClaimNode, storage: GrowingStorage
-) -> None:
+async def test_a_read_only_or_unused_volume_is_not_expanded(node: ClaimNode, storage: GrowingStorage) -> None:
     async with node.harness:
         node.mounting.start()
         only_read = msgspec.structs.replace(node.step(), read_only=True)
@@ -226,7 +224,7 @@ async def test_a_read_only_volume_is_mounted_whose_claim_cannot_be_read(
         assert node.events() == []
 
 
-async def test_a_later_incarnation_goes_on_where_the_claim_says(node: ClaimNode, storage: GrowingStorage) -> None:
+async def test_a_later_incarnation_resumes_expansion_from_the_claim(node: ClaimNode, storage: GrowingStorage) -> None:
     async with node.harness:
         assert await node.mount() == ""
     storage.grow()

@@ -17,7 +17,7 @@ from tests.actors.volume_manager.csi_storage import NAME, POD, Node, Storage
 @pytest.mark.parametrize("method", ["attached", "stage", "publish"])
 @pytest.mark.parametrize("code", ["INVALID_ARGUMENT", "DEADLINE_EXCEEDED"])
 @pytest.mark.parametrize("restarts", [False, True])
-async def test_a_volume_of_which_its_driver_has_nothing_ends_without_the_driver(
+async def test_a_volume_unknown_to_its_driver_is_removed_without_the_driver(
     node: Node, storage: Storage, method: str, code: str, restarts: bool
 ) -> None:
     """The kubelet's isFinalError: a driver that has refused for good has nothing that would have to be undone."""
@@ -54,7 +54,7 @@ async def test_a_volume_that_failed_for_good_after_all_went_well_is_still_undone
 @pytest.mark.parametrize("method", ["attached", "stage"])
 @pytest.mark.parametrize("code", ["INVALID_ARGUMENT", "DEADLINE_EXCEEDED"])
 @pytest.mark.parametrize("restarts", [False, True])
-async def test_a_device_of_which_its_driver_has_nothing_ends_without_the_driver(
+async def test_a_device_unknown_to_its_driver_is_removed_without_the_driver(
     node: Node, storage: Storage, method: str, code: str, restarts: bool
 ) -> None:
     storage.spec = DriverSpec()

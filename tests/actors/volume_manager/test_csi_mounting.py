@@ -36,14 +36,14 @@ async def test_a_volume_is_not_mounted_before_the_nodes_status_has_it_in_use(nod
     assert storage.calls == ["unpublish", "unstage"]
 
 
-async def test_a_volume_is_published_once_however_often_it_is_asked_for(node: Node, storage: Storage) -> None:
+async def test_a_volume_is_published_once_despite_repeated_requests(node: Node, storage: Storage) -> None:
     async with node.harness:
         assert await node.mount(group=7) == ""
         assert await node.mount(group=7) == ""
         assert storage.calls == ["stage", "publish", "give"]
 
 
-async def test_a_volume_whose_group_failed_is_not_taken_for_done(node: Node, storage: Storage) -> None:
+async def test_a_volume_whose_ownership_change_failed_is_not_complete(node: Node, storage: Storage) -> None:
     async with node.harness:
         storage.fails["give"] = "too many files"
         assert "applyFSGroup failed for vol h: too many files" in await node.mount(group=7)
@@ -73,7 +73,7 @@ async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_und
         assert (node.in_use(), storage.mounts) == ([], set())
 
 
-async def test_the_last_pod_has_the_volume_unstaged_whoever_mounted_it(node: Node, storage: Storage) -> None:
+async def test_a_volume_is_unstaged_with_its_last_pod_in_any_incarnation(node: Node, storage: Storage) -> None:
     async with node.harness:
         assert await node.mount("u") == await node.mount("w") == ""
         later = Node(node.root, storage)
@@ -86,7 +86,7 @@ async def test_the_last_pod_has_the_volume_unstaged_whoever_mounted_it(node: Nod
 
 
 @pytest.mark.parametrize("fails", ["attached", "stage", "publish", ""])
-async def test_a_device_is_staged_once_and_undone_by_whoever_comes_later(
+async def test_a_device_is_staged_once_and_unstaged_by_a_later_incarnation(
     node: Node, storage: Storage, fails: str
 ) -> None:
     async with node.harness:
@@ -194,7 +194,7 @@ async def test_volumes_of_an_earlier_incarnation_are_followed_once_their_driver_
         assert await later.unmount() == ""
 
 
-async def test_a_driver_that_wants_it_is_asked_again_and_again(node: Node, storage: Storage) -> None:
+async def test_a_driver_that_requires_republishing_is_called_periodically(node: Node, storage: Storage) -> None:
     async with node.harness:
         storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
         assert await node.mount() == ""
@@ -291,9 +291,7 @@ async def test_the_error_of_a_driver_is_reported_with_the_failed_step(
         assert await node.mounting.mount(POD, node.device()) == MountError(text, of_a_device)
 
 
-async def test_a_driver_that_is_not_there_is_reported_with_the_step_that_asks_for_it_first(
-    node: Node, storage: Storage
-) -> None:
+async def test_a_missing_driver_is_reported_with_the_first_step_that_needs_it(node: Node, storage: Storage) -> None:
     storage.there = False
     inline = CsiMount(volume="v", path="/v", source=CsiVolume(name="v", driver="d.test", handle="h", ephemeral=True))
     async with node.harness:
@@ -320,7 +318,7 @@ async def test_a_mode_that_the_driver_does_not_have_is_reported_with_those_that_
 
 
 @pytest.mark.parametrize(("period", "exhausted"), [(None, False), (60, True)])
-async def test_a_full_node_is_known_as_that_when_the_driver_wants_to_be_asked(
+async def test_a_full_node_is_recognised_if_the_driver_requests_allocatable_updates(
     node: Node, storage: Storage, period: int | None, exhausted: bool
 ) -> None:
     storage.spec = DriverSpec(nodeAllocatableUpdatePeriodSeconds=period)

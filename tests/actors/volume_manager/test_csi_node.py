@@ -77,7 +77,7 @@ def manager(root: Path, server: Server) -> Harness[VolumeManager]:
     return harness
 
 
-async def test_it_is_made_without_a_driver_as_soon_as_the_node_is_registered(
+async def test_a_csi_node_is_created_without_drivers_once_the_node_is_registered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(propagation, "make_shared", lambda path: False)
@@ -98,7 +98,7 @@ async def test_it_is_made_without_a_driver_as_soon_as_the_node_is_registered(
     assert made["spec"] == {"drivers": []}
 
 
-async def test_one_that_is_as_it_should_be_is_left_alone() -> None:
+async def test_a_correct_csi_node_is_not_written() -> None:
     server = Server()
     server.register()
     server.objects[MINE] = new_csi_node("n1", "u1")
@@ -112,7 +112,7 @@ async def test_one_that_is_as_it_should_be_is_left_alone() -> None:
     "body", [b"", b"<html>", b"7", b"[" * 100_000, b"{}", b'{"metadata":{"uid":7,"name":7}}'], ids=range(6)
 )
 @pytest.mark.parametrize("path", ["/api/v1/nodes/n1", MINE])
-async def test_an_answer_that_is_no_such_object_is_an_error_of_the_call(path: str, body: bytes) -> None:
+async def test_an_answer_of_another_kind_is_an_error_of_the_call(path: str, body: bytes) -> None:
     server = Server()
     server.register()
     server.objects[MINE] = new_csi_node("n1", "u1")
@@ -171,7 +171,7 @@ async def test_entries_of_others_stay_and_a_conflicting_write_is_repeated() -> N
         ),
     ],
 )
-async def test_a_driver_that_says_it_is_elsewhere_or_nowhere_is_not_listed(
+async def test_a_driver_with_another_topology_or_no_node_id_is_not_listed(
     driver: Driver, labels: dict[str, str], text: str
 ) -> None:
     server = Server()

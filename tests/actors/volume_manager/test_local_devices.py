@@ -54,7 +54,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return Node(tmp_path)
 
 
-async def test_devices_that_stay_busy_are_tried_again_once_however_many_pods_end(node: Node) -> None:
+async def test_busy_devices_are_retried_once_however_many_pods_end(node: Node) -> None:
     paths = [node.mounted("one"), node.mounted("two")]
     node.error = "busy"
     for _ in range(3):
@@ -80,7 +80,7 @@ async def test_a_pod_that_ends_does_not_wait_for_a_device_that_is_formatted_for_
     assert node.unmounted == []
 
 
-async def test_a_device_stays_while_it_cannot_be_seen_who_uses_it(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_device_stays_while_its_users_are_unknown(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     path, listdir = node.mounted("one"), os.listdir
 
     def fails(directory: str) -> list[str]:

@@ -117,7 +117,7 @@ async def test_other_volumes_have_a_place_below_a_volume_of_files_that_outlives_
         assert Path(answer.paths["d"], "sub", "other").is_dir()
 
 
-async def test_a_volume_whose_object_is_missing_says_so_and_its_worker_hears_when_it_comes(node: Node) -> None:
+async def test_a_volume_with_a_missing_object_reports_it_and_its_worker_learns_when_it_appears(node: Node) -> None:
     volume = {"name": "v", "configMap": {"name": "c"}}
     async with node.harness:
         answer = await node.mount(volume)
@@ -137,7 +137,7 @@ async def test_an_object_that_goes_leaves_the_files_of_a_running_pod_as_they_are
         assert Path(answer.paths["v"], "key").read_bytes() == b"one"
 
 
-async def test_a_running_pod_whose_object_stays_away_has_an_event_not_one_with_each_attempt(node: Node) -> None:
+async def test_a_running_pod_with_a_missing_object_has_one_event_despite_retries(node: Node) -> None:
     node.objects[SECRET] = secret(b"1")
 
     def events() -> list[tuple[str, str]]:
@@ -214,7 +214,7 @@ async def test_a_filled_volume_is_used_without_the_server_and_updated_later(
 
 
 @pytest.mark.parametrize(("swap", "never_swapped", "said"), [(True, False, 1), (True, True, 0), (False, False, 0)])
-async def test_that_secrets_may_be_swapped_to_a_disk_is_an_event_of_the_node_once(
+async def test_secrets_that_may_be_swapped_to_disk_are_reported_once_as_a_node_event(
     node: Node, monkeypatch: pytest.MonkeyPatch, swap: bool, never_swapped: bool, said: int
 ) -> None:
     monkeypatch.setattr(memory_mounts, "swap_is_on", lambda: swap)

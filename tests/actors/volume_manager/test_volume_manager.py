@@ -68,7 +68,7 @@ async def test_an_empty_dir_is_made_for_everybody_whatever_the_umask(manager, tm
     assert manager.disposed == []  # costs no process
 
 
-async def test_mounting_again_keeps_what_the_containers_wrote(manager):
+async def test_mounting_again_keeps_the_files_of_the_containers(manager):
     async with manager:
         first = await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
         file = os.path.join(first.paths["data"], "written")
@@ -280,7 +280,7 @@ async def test_sub_paths_of_volumes_from_before_a_restart_are_found_by_the_pod_t
     assert isinstance(broken, VolumesFailed)
 
 
-async def test_a_sub_path_that_cannot_be_bound_tells_the_user_nothing_of_the_hosts_files(manager):
+async def test_the_error_of_a_sub_path_reveals_nothing_of_the_hosts_files(manager):
     def refuse(**_: object) -> None:
         raise OSError(18, "Invalid cross-device link", "/etc/hidden")
 
@@ -300,7 +300,7 @@ def orphan(root, uid="dead"):
     return root / "pods" / uid
 
 
-async def test_an_orphan_is_removed_only_when_every_worker_has_told_and_some_time_has_passed(manager, tmp_path):
+async def test_an_orphan_is_removed_after_every_worker_has_reported_and_a_grace_period(manager, tmp_path):
     directory = orphan(tmp_path)
     async with manager:
         await manager.advance(300)
@@ -325,7 +325,7 @@ async def test_a_known_pod_keeps_its_directory(manager, tmp_path):
     assert (directory / "volumes/kubernetes.io~empty-dir/data/file").read_text() == "x"
 
 
-async def test_a_pod_that_is_being_made_is_no_orphan_though_its_worker_has_not_told_yet(manager, tmp_path):
+async def test_a_pod_being_created_is_no_orphan_before_its_worker_has_reported(manager, tmp_path):
     async with manager:
         for worker in range(2):
             await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
@@ -374,7 +374,7 @@ async def test_a_mount_that_is_requested_again_stays(manager, tmp_path):
 
 
 @pytest.mark.parametrize("known", [[], [(1 - OWN, [])], [(OWN, [UID])]])
-async def test_a_slow_mount_stays_unless_its_own_worker_told_without_it(manager, tmp_path, known):
+async def test_a_slow_mount_stays_unless_its_own_worker_reports_without_the_pod(manager, tmp_path, known):
     async with manager:
         assert isinstance(await slow_mount(manager, known), VolumesMounted)
         await manager.advance(600)
@@ -382,7 +382,7 @@ async def test_a_slow_mount_stays_unless_its_own_worker_told_without_it(manager,
     assert (tmp_path / "pods" / UID).exists()
 
 
-async def test_an_orphan_that_cannot_be_removed_is_complained_of_once_and_tried_each_minute(manager, tmp_path, caplog):
+async def test_an_orphan_that_cannot_be_removed_is_logged_once_and_retried_each_minute(manager, tmp_path, caplog):
     orphan(tmp_path)
     manager.disposables["actors.volume_manager.host.teardown:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:

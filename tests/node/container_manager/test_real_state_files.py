@@ -105,7 +105,7 @@ def node(real_runtime: RealRuntime) -> Iterator[PinnedNode]:
 
 
 @pytest.mark.parametrize("victim", ["container_manager", "pod_workers/worker/", "agent"])
-def test_memory_of_an_ended_init_container_is_free_once_whoever_is_killed_while_the_next_one_begins(
+def test_memory_of_an_ended_init_container_is_freed_once_despite_kills_while_the_next_one_starts(
     node: PinnedNode, victim: str
 ) -> None:
     node.ask_for(

@@ -73,7 +73,7 @@ def namespace() -> Iterator[Namespace]:
         namespace.remove()
 
 
-def test_chains_are_made_once_and_again_after_whatever_flushed_them(namespace: Namespace) -> None:
+def test_chains_are_created_once_and_again_after_a_flush(namespace: Namespace) -> None:
     assert namespace.keep() == "[]"
     made = namespace.rules()
     assert made.count("-A INPUT -j KUBE-FIREWALL") == made.count("-A OUTPUT -j KUBE-FIREWALL") == 1

@@ -80,7 +80,7 @@ async def test_both_images_are_there_and_a_pod_runs_with_an_address(real_runtime
     await client.close()
 
 
-async def test_the_sandbox_reaps_orphans_and_ends_when_told(real_runtime: RealRuntime) -> None:
+async def test_the_sandbox_reaps_orphans_and_ends_on_a_signal(real_runtime: RealRuntime) -> None:
     client = CriClient(real_runtime.endpoint)
     config = sandbox_config(real_runtime, "reaps")
     config.linux.security_context.namespace_options.pid = cri.POD

@@ -92,7 +92,7 @@ async def started(runtime: RealRuntime, container: str) -> int:
     return status.started_ns
 
 
-def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -> None:
+def test_a_killed_runtime_is_replaced_and_pods_keep_running(runtime: RealRuntime) -> None:
     with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
         fork_server.wait_ready(SECONDS)
         assert fork_server.tree()[CONTAINER_RUNTIME].kind == "program"
@@ -105,7 +105,7 @@ def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -
         assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [CONTAINER_RUNTIME]
 
 
-def test_it_is_replaced_when_it_does_not_answer_and_pods_go_on(runtime: RealRuntime) -> None:
+def test_an_unresponsive_runtime_is_replaced_and_pods_keep_running(runtime: RealRuntime) -> None:
     with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
         fork_server.wait_ready(SECONDS)
         container = asyncio.run(pod(runtime))
@@ -134,7 +134,7 @@ async def begin_a_start_that_never_ends(runtime: RealRuntime, logs: Path) -> Non
     await client.close()
 
 
-def test_one_that_goes_on_but_answers_nobody_leaves_its_stacks_before_it_is_killed(
+def test_an_unresponsive_runtime_dumps_its_stacks_before_it_is_killed(
     runtime: RealRuntime,
 ) -> None:
     with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
@@ -153,9 +153,7 @@ def test_one_that_goes_on_but_answers_nobody_leaves_its_stacks_before_it_is_kill
         stacks.unlink()
 
 
-def test_a_restart_to_order_ends_a_start_that_hangs_in_it_and_is_no_incident(
-    runtime: RealRuntime, tmp_path: Path
-) -> None:
+def test_an_ordered_restart_ends_a_hanging_start_and_is_no_incident(runtime: RealRuntime, tmp_path: Path) -> None:
     with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
         fork_server.wait_ready(SECONDS)
         running = asyncio.run(pod(runtime))
@@ -169,7 +167,7 @@ def test_a_restart_to_order_ends_a_start_that_hangs_in_it_and_is_no_incident(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_it_ends_with_the_fork_server_and_pods_go_on_until_the_next_one(
+def test_the_runtime_ends_with_the_fork_server_and_pods_run_until_the_next_one(
     runtime: RealRuntime, number: signal.Signals
 ) -> None:
     fork_server = ForkServerProcess(f"{HERE}:application", runtime.base / "fork_server")

@@ -89,7 +89,7 @@ def node(session_runtime: RealRuntime) -> Iterator[DeviceNode]:
         yield agent
 
 
-def test_containers_have_devices_of_their_own_whoever_is_killed(node: DeviceNode) -> None:
+def test_containers_have_exclusive_devices_despite_kills(node: DeviceNode) -> None:
     with node.plugin():
         node.wait_devices(2)
         node.run("first")

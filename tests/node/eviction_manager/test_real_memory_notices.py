@@ -31,7 +31,7 @@ def cgroup() -> Iterator[tuple[CgroupTree, str]]:
     wait_for(lambda: not tree.remove(path))
 
 
-async def test_the_kernel_tells_that_a_cgroup_has_come_to_a_threshold(cgroup: tuple[CgroupTree, str]) -> None:
+async def test_the_kernel_reports_that_a_cgroup_has_reached_a_threshold(cgroup: tuple[CgroupTree, str]) -> None:
     tree, path = cgroup
     if tree.version != 1:
         pytest.skip("NOT TESTED: a host with cgroups v2 has no such notices")
@@ -62,7 +62,7 @@ async def test_the_kernel_takes_the_trigger_on_stalls_for_memory(caplog: pytest.
     assert len(os.listdir("/proc/self/fd")) == before + 2
 
 
-async def test_without_the_setting_the_kernel_is_not_asked(cgroup: tuple[CgroupTree, str]) -> None:
+async def test_no_notice_is_requested_without_the_setting(cgroup: tuple[CgroupTree, str]) -> None:
     tree, path = cgroup
     before = len(os.listdir("/proc/self/fd"))
     notices = MemoryNotices(tree, lambda: None, logging.getLogger("notices"), notifies=False)

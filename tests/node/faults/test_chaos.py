@@ -15,7 +15,7 @@ from tests.support.runtime import runtime_running
 @pytest.mark.alone  # what a machine that is too busy takes for a hang is an incident that nobody ordered
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_minute_of_random_faults_leaves_what_was_wanted_and_nothing_else(tmp_path):
+def test_only_the_desired_state_remains_after_a_minute_of_random_faults(tmp_path):
     said: list[str] = []
     with runtime_running() as runtime:
         target = StaticPods(FaultyNode(runtime))

@@ -264,7 +264,7 @@ def test_a_full_run_directory_costs_no_pod_anything(node: JumpyNode, invariants:
 
 
 # -- wedged programs, two faults at once ------------------------------------------------------------------------------
-def test_a_wedged_containerd_is_replaced_and_its_containers_go_on(node: JumpyNode, invariants: Invariants) -> None:
+def test_a_wedged_containerd_is_replaced_and_its_containers_run_on(node: JumpyNode, invariants: Invariants) -> None:
     def wedge() -> Expected:
         incarnation = node.actors()["container_runtime"].incarnation
         node.inject("container_runtime", "stop")

@@ -104,7 +104,7 @@ def test_a_killed_stage_leaves_no_process_and_its_successor_adopts_every_contain
     assert {name: node.running()[name] for name in before} == before
 
 
-def test_restart_counts_go_on_whoever_is_killed(node):
+def test_restart_counts_continue_after_any_process_is_killed(node):
     node.write("loop", looping("loop"))
 
     def count() -> int:
@@ -215,7 +215,7 @@ def test_a_second_signal_ends_the_fork_server_at_once(node):
     node.start()
 
 
-def test_a_bad_manifest_is_named_and_what_runs_goes_on(node):
+def test_a_bad_manifest_is_reported_and_running_pods_continue(node):
     node.add("a")
     node.wait_running("a")
     before = node.running()
@@ -229,7 +229,7 @@ def test_a_bad_manifest_is_named_and_what_runs_goes_on(node):
     node.write("a", good)
 
 
-def test_two_agents_side_by_side_do_not_meet(node):
+def test_two_agents_side_by_side_do_not_interfere(node):
     node.add("same-name")
     node.wait_running("same-name")
     mine = node.running()
@@ -281,7 +281,7 @@ def test_malformed_settings_are_refused_at_start_by_file_and_field_and_pods_keep
     assert node.running() == before
 
 
-def test_an_agent_whose_runtime_is_not_there_says_so_and_starts_pods_once_it_is(node):
+def test_an_agent_without_a_runtime_reports_it_and_starts_pods_once_there_is_one(node):
     node.stop()
     node.runtime.kill()
     Path(node.runtime.socket).unlink()

@@ -104,7 +104,7 @@ def test_a_node_joins_by_its_bootstrap_kubeconfig_alone(real_runtime: RealRuntim
         }
 
 
-def test_killed_in_the_middle_of_it_the_node_joins_by_the_same_request(real_runtime: RealRuntime) -> None:
+def test_a_node_killed_while_joining_resumes_the_same_request(real_runtime: RealRuntime) -> None:
     with joining(real_runtime, "mid", {"auto_approve": False}) as (site, node):
         node.until(lambda: len(requests(site)) == 1, "a request")
         node.kill("cert_manager")

@@ -23,7 +23,7 @@ SEED, SECONDS = 10, 40.0
 @pytest.mark.alone  # what a machine that is too busy takes for a hang is an incident that nobody ordered
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_random_faults_on_both_sides_leave_what_was_wanted_and_nothing_else(
+def test_only_the_desired_state_remains_after_random_faults_on_both_sides(
     own: Joined, server: ApiProcess, tmp_path: Path
 ) -> None:
     said: list[str] = []

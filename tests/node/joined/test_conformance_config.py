@@ -38,7 +38,7 @@ def held_up(site: Joined, name: str, text: str) -> None:
     within(SECONDS, lambda: ("Failed", f"Error: {text}") in events(site, name), f"event of {name}")
 
 
-def test_a_container_is_told_of_its_pod_its_node_and_its_resources(site: Joined) -> None:
+def test_environment_variables_describe_pod_node_and_resources(site: Joined) -> None:
     resources = {"requests": {"cpu": "250m", "memory": "32Mi"}, "limits": {"cpu": "1250m", "memory": "64Mi"}}
     paths = {
         "NAME": "metadata.name", "SPACE": "metadata.namespace", "UID": "metadata.uid", "IP": "status.podIP",

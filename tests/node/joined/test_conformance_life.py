@@ -131,13 +131,13 @@ def test_each_restart_policy_gives_its_phase_count_and_readiness(crowd: Joined) 
         assert regular(crowd, f"again-{name}")["main"]["ready"] is False
 
 
-def test_last_words_come_from_where_the_container_says(crowd: Joined) -> None:
+def test_the_termination_message_comes_from_the_declared_path(crowd: Joined) -> None:
     crowd.wait_phase("words", "Failed", SECONDS)
     found = {name: one["state"]["terminated"].get("message", "") for name, one in regular(crowd, "words").items()}
     assert found == {"other-path": "DONE", "logs": "GONE", "good": "", "file": "OK"}
 
 
-def test_an_image_that_cannot_be_had_is_reported(crowd: Joined) -> None:
+def test_an_image_that_cannot_be_pulled_is_reported(crowd: Joined) -> None:
     def reasons() -> set[str]:
         """Ever told."""
         told = [one.obj for one in list(crowd.pods.events) if one.name in ("imageless", "nameless")]

@@ -154,7 +154,7 @@ def _stamp(text: str) -> float:
     return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
 
 
-def test_one_that_never_is_ready_is_not_restarted(crowd: Joined) -> None:
+def test_a_container_that_is_never_ready_is_not_restarted(crowd: Joined) -> None:
     crowd.wait_phase("never", "Running", SECONDS)
     within(SECONDS, lambda: "Unhealthy" in dict(events(crowd, "never")), "Unhealthy")
     assert condition(crowd.pod("never"), "Ready")["reason"] == "ContainersNotReady"
@@ -173,7 +173,7 @@ def test_sidecars_are_probed_too(crowd: Joined) -> None:
     assert condition(crowd.pod("held"), "Initialized")["status"] == "False"
 
 
-def test_a_pod_that_ends_is_not_ready_and_probed_for_liveness_no_more(site: Joined) -> None:
+def test_a_terminating_pod_is_not_ready_and_its_liveness_probe_stops(site: Joined) -> None:
     # a probe that has begun before the end has looked by then
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 2; rm /ready; sleep 6"]}}}
     probes = dict.fromkeys(("readinessProbe", "livenessProbe"), command("cat", "/ready", **PATIENT))

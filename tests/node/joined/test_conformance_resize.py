@@ -135,7 +135,7 @@ def test_a_resize_waits_for_resources_that_other_pods_have(grown: Joined) -> Non
     grown.pods.until(lambda: has(grown, "grown", amounts(f"{whole - 200}m", "48Mi")), "resized at last", SECONDS)
 
 
-def test_memory_in_use_is_not_taken_away_and_the_pod_goes_on(grown: Joined) -> None:
+def test_memory_in_use_is_not_taken_away_and_the_pod_keeps_running(grown: Joined) -> None:
     fill = "head -c 24000000 /dev/zero > /m/full; trap 'exit 0' TERM; while :; do sleep 0.2; done"
     memory = {"volumes": [{"name": "m", "emptyDir": {"medium": "Memory"}}]}
     mounts = [{"name": "m", "mountPath": "/m"}]

@@ -166,7 +166,7 @@ def test_names_are_resolved_as_the_pods_policy_says(site: Joined) -> None:
         gone(site, name)
 
 
-def test_excess_dns_settings_are_left_out_and_reported(site: Joined) -> None:
+def test_excess_dns_settings_are_omitted_and_reported(site: Joined) -> None:
     searches = [f"s{number}.test" for number in range(32)]
     servers = [f"192.0.2.{number}" for number in range(1, 4)]
     site.create(pod("greedy", dnsConfig={"searches": searches, "nameservers": servers}))
@@ -181,7 +181,7 @@ def test_excess_dns_settings_are_left_out_and_reported(site: Joined) -> None:
     gone(site, "greedy")
 
 
-def test_the_hosts_file_is_the_agents_but_for_pods_that_bring_their_own(site: Joined) -> None:
+def test_the_agent_writes_the_hosts_file_unless_the_pod_brings_its_own(site: Joined) -> None:
     own = container("own", volumeMounts=[{"name": "file", "mountPath": "/etc/hosts"}])
     volumes = [{"name": "file", "hostPath": {"path": "/etc/hosts", "type": "File"}}]
     aliases = [{"ip": "192.0.2.9", "hostnames": ["foo.test", "bar"]}, {"ip": "192.0.2.10", "hostnames": ["baz"]}]
@@ -207,7 +207,7 @@ def test_the_hosts_file_is_the_agents_but_for_pods_that_bring_their_own(site: Jo
         gone(site, name)
 
 
-def test_a_whole_name_that_is_too_long_holds_the_pod_up_and_says_so(site: Joined) -> None:
+def test_a_full_hostname_that_is_too_long_delays_the_pod_and_is_reported(site: Joined) -> None:
     site.create(pod("lengthy", hostname="h" * 40, subdomain="s" * 40, setHostnameAsFQDN=True))
     whole = f"{'h' * 40}.{'s' * 40}.default.svc.cluster.local"
     text = (

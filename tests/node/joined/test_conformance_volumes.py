@@ -110,7 +110,7 @@ def test_optional_keys_appear_change_and_disappear(site: Joined) -> None:
     gone(site, "opts")
 
 
-def test_a_key_that_is_not_there_holds_the_pod_up_and_says_so(site: Joined) -> None:
+def test_a_missing_key_delays_the_pod_and_is_reported(site: Joined) -> None:
     put(site, "configmaps", "short", data={"k": "1"})
     put(site, "secrets", "short", stringData={"k": "1"})
     items = [{"key": "absent", "path": "p"}]
@@ -154,7 +154,7 @@ def test_empty_directories_are_for_everybody_in_memory_and_on_disk(site: Joined)
     gone(site, "grouped")
 
 
-def test_a_path_of_the_node_is_what_its_type_says_or_the_pod_waits(site: Joined, tmp_path: Path) -> None:
+def test_a_pod_waits_until_its_host_path_matches_its_type(site: Joined, tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o1777)
     (tmp_path / "file").write_text("here")
     (tmp_path / "file").chmod(0o640)

@@ -62,7 +62,7 @@ def _seconds_until_changed(site: Joined, text: str) -> float:
     return time.monotonic() - began
 
 
-def test_a_pod_waits_for_what_is_missing_and_says_so(site: Joined) -> None:
+def test_a_pod_waits_for_missing_objects_and_reports_them(site: Joined) -> None:
     variable = {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "later", "key": "x"}}}
     site.create(pod("waits", container("main", env=[variable])))
 

@@ -93,7 +93,7 @@ def test_a_tainted_node_ends_the_pods_that_do_not_tolerate_it(site: Joined) -> N
     site.kubectl("delete", "deployment", "picky")
 
 
-def test_every_status_that_the_node_wrote_was_accepted(site: Joined) -> None:
+def test_the_server_accepted_every_status_that_the_node_wrote(site: Joined) -> None:
     """The server judges each write; what it refuses is told in the agent's log."""
     words = site.node.log.read_text(errors="replace")
     assert "is invalid: status" not in words, json.dumps([line for line in words.splitlines() if "is invalid" in line])

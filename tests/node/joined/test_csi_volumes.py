@@ -69,7 +69,7 @@ def left(site: Joined) -> list[str]:
             and line.startswith("fake ")]  # fmt: skip
 
 
-def test_a_driver_is_told_to_the_cluster(site: Joined, driver: FakeDriver) -> None:
+def test_a_driver_is_registered_in_the_cluster(site: Joined, driver: FakeDriver) -> None:
     found = site.api.call("GET", f"{STORAGE}/csinodes/{NODE}")
     keys = ["topology.fake.csi.test/zone"]
     entry = {"name": "fake.csi.test", "nodeID": "fake-node", "topologyKeys": keys, "allocatable": {"count": 7}}
@@ -204,7 +204,7 @@ def test_a_volume_outlives_the_volume_manager_and_waits_for_its_driver_to_be_und
     site.wait_no_pod("lasts")
 
 
-def test_the_figures_of_a_volume_are_those_of_a_driver_that_measures_it(site: Joined) -> None:
+def test_a_volume_has_the_figures_of_a_driver_that_measures_it(site: Joined) -> None:
     with FakeDriver(f"{site.node.home}/root", name="scales.csi.test", measures=True).running() as scales:
         scales.wait_registered(seconds=SECONDS)
         path = f"{STORAGE}/csidrivers"

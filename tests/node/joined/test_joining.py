@@ -79,7 +79,7 @@ def test_labels_annotations_and_conditions_of_others_stay_on_the_node(site: Join
     assert node["metadata"]["labels"]["mine"] == "too"
 
 
-def test_a_node_may_not_touch_another(site: Joined) -> None:
+def test_a_node_may_not_change_another_node(site: Joined) -> None:
     with ApiConnection(site.cluster.node_kubeconfig(NODE)) as api:
         try:
             api.call("POST", NODES, {"metadata": {"name": "other"}})

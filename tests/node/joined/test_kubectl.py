@@ -86,7 +86,7 @@ def test_much_data_passes_unharmed(pods: Joined) -> None:
     assert len(counted) == 3_000_000
 
 
-def test_exec_into_what_is_not_there_says_so(pods: Joined) -> None:
+def test_exec_into_a_missing_container_reports_it(pods: Joined) -> None:
     done = pods.cluster.run_kubectl("exec", "tool", "-c", "serves", "--", "/no/such/program")
     assert done.returncode != 0
     assert "no such file" in done.stderr

@@ -82,7 +82,7 @@ def test_twenty_pods_end_in_order_and_all_is_reported_before_the_machine_goes_do
     assert "Shutdown manager detected shutdown event" in events
 
 
-def test_a_cancelled_shutdown_leaves_who_was_not_told_and_the_node_is_ready_again(site: Joined, bus: SystemBus) -> None:
+def test_a_cancelled_shutdown_spares_the_other_pods_and_the_node_is_ready_again(site: Joined, bus: SystemBus) -> None:
     stubborn = pod("stubborn", container("main", *STUBBORN), terminationGracePeriodSeconds=20)
     site.create(stubborn, pod("critical", **CRITICAL))
     site.wait_pods_ready("stubborn", "critical")

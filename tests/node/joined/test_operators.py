@@ -76,7 +76,7 @@ def test_a_certificate_of_another_cluster_opens_no_door_and_bars_none(
     assert scrape(site, "/metrics/resource", "not-a-token", foreign)[0] == 401
 
 
-def test_a_node_that_is_cordoned_says_so_and_goes_on(site: Joined) -> None:
+def test_a_cordoned_node_reports_it_and_keeps_its_pods(site: Joined) -> None:
     site.create(pod("stays"))
     site.wait_pods_ready("stays")
     site.kubectl("cordon", NODE)

@@ -154,7 +154,7 @@ def test_a_variable_comes_from_a_file_that_an_init_container_wrote(site: Joined)
     gone(site, "reader")
 
 
-def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_path: Path) -> None:
+def test_a_claim_is_a_directory_of_the_node_or_its_pod_reports_why_not(site: Joined, tmp_path: Path) -> None:
     claims = f"{BASE}/persistentvolumeclaims"
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}
     mounts = [{"name": "v", "mountPath": "/v"}]

@@ -14,7 +14,7 @@ ONE_SECONDS, TEN_SECONDS = 1.2, 4.0
 """From the create at the API to Running there: twice the bars, as a test shares its machine; `make bench` has those."""
 
 
-def test_a_pod_runs_says_so_and_goes(site: Joined) -> None:
+def test_a_pod_runs_is_reported_and_is_deleted(site: Joined) -> None:
     site.create(pod("one"))
     site.wait_pods_ready("one")
     found = site.pod("one")
@@ -40,7 +40,7 @@ def test_a_pod_that_is_deleted_with_force_leaves_nothing_on_the_node(site: Joine
     assert "forced/main" not in site.running_ids()
 
 
-def test_a_pod_is_gone_from_the_api_only_when_it_is_from_the_node(site: Joined) -> None:
+def test_a_pod_leaves_the_api_only_after_it_has_left_the_node(site: Joined) -> None:
     site.create(pod("slow", container("main", "sh", "-c", "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done")))
     site.wait_pods_ready("slow")
     uid = site.pod("slow")["metadata"]["uid"]
@@ -65,7 +65,7 @@ def test_a_pod_of_the_same_name_follows_one_that_was_deleted_with_force(site: Jo
     site.wait_no_pod("again")
 
 
-def test_an_ended_pod_is_succeeded_or_failed_and_stays_so(site: Joined) -> None:
+def test_an_ended_pod_is_succeeded_or_failed_for_good(site: Joined) -> None:
     site.create(
         pod("good", container("main", "true"), restartPolicy="Never"),
         pod("bad", container("main", "sh", "-c", "exit 3"), restartPolicy="Never"),
@@ -155,7 +155,7 @@ def _only(site: Joined, name: str) -> str:
     return str(site.pod(name)["spec"]["containers"][0]["name"])
 
 
-def test_events_tell_of_a_pod(site: Joined) -> None:
+def test_events_report_the_life_of_a_pod(site: Joined) -> None:
     site.create(pod("told"))
     site.wait_pods_ready("told")
     uid = site.pod("told")["metadata"]["uid"]

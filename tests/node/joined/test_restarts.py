@@ -54,7 +54,7 @@ def test_a_node_object_that_was_deleted_is_registered_again_at_the_next_start(ow
     own.nodes.until(again, "a new Node, Ready", 60)
 
 
-def test_each_actor_is_killed_and_neither_node_nor_pods_waver(own: Joined) -> None:
+def test_killing_each_actor_changes_neither_node_nor_pod_conditions(own: Joined) -> None:
     names = own.create(*(probed(f"calm{n}") for n in range(4)))
     own.wait_pods_ready(*names)
     own.node.wait_whole()
@@ -76,7 +76,7 @@ def _ready(obj: dict[str, object]) -> bool:
 
 
 @pytest.mark.timeout(300)
-def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined) -> None:
+def test_a_killed_agent_with_many_pods_continues_where_it_was(own: Joined) -> None:
     names = own.create(*(pod(f"many{n}") if n else probed("many0") for n in range(MANY)))
     own.wait_pods_ready(*names, seconds=100)
     own.node.wait_whole()

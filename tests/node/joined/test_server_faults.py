@@ -85,7 +85,7 @@ def test_pods_come_and_go_whatever_the_server_does(own: Joined, server: ApiProce
     own.node.until(lambda: own.node.strays() == [], "no strays")
 
 
-def test_a_server_that_was_killed_finds_all_as_it_is_when_it_is_back(own: Joined, server: ApiProcess) -> None:
+def test_a_restarted_server_receives_the_current_state(own: Joined, server: ApiProcess) -> None:
     crashes = "sleep 3; exit 1"
     own.create(pod("steady"), pod("leaves"), pod("crashes", container("main", "sh", "-c", crashes)))
     own.wait_pods_ready("steady", "leaves")
@@ -127,7 +127,7 @@ def test_a_server_that_hangs_holds_up_nothing_on_the_node(own: Joined, server: A
     assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
 
 
-def test_an_agent_that_starts_without_a_server_leaves_all_as_it_is_and_goes_on_with_it(
+def test_an_agent_that_starts_without_a_server_changes_nothing_and_continues_when_it_is_back(
     own: Joined, server: ApiProcess
 ) -> None:
     own.create(pod("steady"), pod("ends", container("main", "sh", "-c", "sleep 8; exit 1"), restartPolicy="Never"))

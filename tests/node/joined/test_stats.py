@@ -202,5 +202,5 @@ def test_running_pods_are_what_the_runtime_runs(node: Joined) -> None:
         ("/debug/pprof/heap?debug=1", "builtins.function "),
     ],
 )
-def test_pages_for_whoever_looks_into_the_node(node: Joined, path: str, expected: str) -> None:
+def test_debugging_pages_are_served(node: Joined, path: str, expected: str) -> None:
     assert expected in page(node, path)

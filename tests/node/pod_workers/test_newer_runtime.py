@@ -151,7 +151,7 @@ def test_strict_groups_are_those_of_the_pod_and_not_of_the_image(node: PodNode, 
     node.end("merge", "strict")
 
 
-def test_an_image_is_a_volume_that_is_only_read(node: PodNode) -> None:
+def test_an_image_is_a_read_only_volume(node: PodNode) -> None:
     image = {"name": "tools", "image": {"reference": BUSYBOX_IMAGE, "pullPolicy": "IfNotPresent"}}
     mounts = [{"name": "tools", "mountPath": "/tools"}]
     script = "ls /tools/bin/busybox; touch /tools/x 2>/dev/null || echo read-only"

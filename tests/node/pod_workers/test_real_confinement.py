@@ -33,7 +33,7 @@ def test_a_seccomp_profile_of_the_node_is_applied(node: PodNode) -> None:
     node.end("profiled")
 
 
-def test_groups_of_the_pod_are_the_processes_and_its_volumes_are_theirs(node: PodNode) -> None:
+def test_processes_have_the_groups_of_the_pod_and_so_do_its_volumes(node: PodNode) -> None:
     script = "id -G; touch /data/f; stat -c '%g' /data/f"
     mounted = container("main", script, volumeMounts=[{"name": "data", "mountPath": "/data"}])
     context = {"runAsUser": 1000, "runAsGroup": 1001, "supplementalGroups": [4321], "fsGroup": 3456}

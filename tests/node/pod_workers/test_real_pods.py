@@ -144,7 +144,7 @@ def _read_everywhere(path: str, names: Any) -> Iterator[str]:
                 yield Path(root, name).read_text().strip()
 
 
-def test_the_environment_tells_the_pod_of_itself(node):
+def test_environment_variables_describe_the_pod(node):
     env = [
         {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "GREETING", "value": "hello $(NAME)"},
@@ -160,7 +160,7 @@ def test_the_environment_tells_the_pod_of_itself(node):
     node.end("told")
 
 
-def test_last_words_are_in_the_status(node):
+def test_the_termination_message_is_in_the_status(node):
     words = container("words", "echo bye > /dev/termination-log; exit 3")
     fallback = container("log", "echo gone; exit 4", terminationMessagePolicy="FallbackToLogsOnError")
     node.run("mourned", words, fallback, restartPolicy="Never")
@@ -182,7 +182,7 @@ def test_a_pod_in_the_hosts_network_sees_the_host(node):
     node.end("hosted")
 
 
-def test_on_failure_is_tried_again_until_it_succeeds_and_then_left(node, tmp_path):
+def test_a_pod_with_policy_on_failure_restarts_until_it_succeeds(node, tmp_path):
     volume = {"name": "state", "hostPath": {"path": str(tmp_path)}}
     script = "if [ -e /s/tried ]; then exit 0; fi; touch /s/tried; exit 1"
     mounts = [{"name": "state", "mountPath": "/s"}]
@@ -212,7 +212,7 @@ def test_a_complete_pod_gives_back_its_volumes_and_cgroup_and_outlives_a_restart
     node.end("once")
 
 
-def test_a_pod_is_given_its_grace_after_its_pre_stop_hook(node, tmp_path):
+def test_a_pod_gets_its_grace_period_after_its_pre_stop_hook(node, tmp_path):
     volume = {"name": "notes", "hostPath": {"path": str(tmp_path)}}
     script = "trap 'sleep 1; echo term >> /n/notes; exit 0' TERM; echo up >> /n/notes; while :; do sleep 0.1; done"
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook >> /n/notes"]}}}
@@ -224,7 +224,7 @@ def test_a_pod_is_given_its_grace_after_its_pre_stop_hook(node, tmp_path):
     assert (tmp_path / "notes").read_text().split() == ["up", "hook", "term"]
 
 
-def test_a_pod_that_heeds_no_signal_is_killed_when_its_grace_is_over(node):
+def test_a_pod_that_ignores_signals_is_killed_when_its_grace_period_ends(node):
     node.run("deaf", container("main", "trap '' TERM; while :; do sleep 1; done"), terminationGracePeriodSeconds=2)
     node.wait_phase("deaf", "Running")
     began = time.monotonic()
@@ -232,7 +232,7 @@ def test_a_pod_that_heeds_no_signal_is_killed_when_its_grace_is_over(node):
     assert 1.5 < time.monotonic() - began < USUAL_GRACE_SECONDS
 
 
-def test_logs_are_linked_and_go_with_the_pod(node):
+def test_logs_are_linked_and_removed_with_the_pod(node):
     node.run("linked")
     node.wait_phase("linked", "Running")
     (link,) = Path("/var/log/containers").glob(f"linked-{NODE_NAME}_test_main-*.log")

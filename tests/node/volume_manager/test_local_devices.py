@@ -221,7 +221,7 @@ def test_a_death_at_any_step_neither_formats_again_nor_mounts_twice(tmp_path: Pa
     alone(death_scenario, tmp_path / "root", device, f"{HOST}.{step}")
 
 
-def test_a_mkfs_that_outlived_its_agent_is_waited_for(tmp_path: Path, device: str) -> None:
+def test_the_next_agent_waits_for_a_mkfs_that_outlived_its_agent(tmp_path: Path, device: str) -> None:
     """Its lock is held by the program itself; what it made is not made again."""
     program = tmp_path / "mkfs.slow"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/began\nsleep 2\nmkfs.ext4 -q -F -L first {device}\n")

@@ -60,7 +60,7 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
 
 
-def test_the_one_in_the_kubeconfig_is_used_where_there_is_no_other(site: Site) -> None:
+def test_the_certificate_in_the_kubeconfig_is_used_by_default(site: Site) -> None:
     assert site.where() == ""
     own = site.embed(*NODE, days=3)
     found = in_use(str(site.kubeconfig), str(site.stored), time.time())
@@ -69,7 +69,7 @@ def test_the_one_in_the_kubeconfig_is_used_where_there_is_no_other(site: Site) -
 
 
 @pytest.mark.parametrize(("user", "days", "stored"), [(NODE, 30, True), (NODE, 1, False), (OTHER, 30, False)])
-def test_a_stored_one_of_the_same_node_that_is_valid_for_longer_takes_its_place(
+def test_a_stored_certificate_of_the_node_that_is_valid_for_longer_wins(
     site: Site, user: tuple[str, str], days: float, stored: bool
 ) -> None:
     site.embed(*NODE, days=3)
@@ -77,7 +77,7 @@ def test_a_stored_one_of_the_same_node_that_is_valid_for_longer_takes_its_place(
     assert site.where() == (str(site.stored) if stored else f"that of {site.kubeconfig}")
 
 
-def test_an_expired_one_in_the_kubeconfig_does_not_count_once_another_is_stored(site: Site) -> None:
+def test_an_expired_certificate_in_the_kubeconfig_loses_to_a_stored_one(site: Site) -> None:
     site.embed(*NODE, days=-0.01)
     site.store(*NODE, days=-0.02)
     assert site.where() == f"that of {site.kubeconfig}"
@@ -106,7 +106,7 @@ def test_a_kubeconfig_without_a_certificate_or_that_cannot_be_read_has_none(site
     assert site.where() == ""
 
 
-def test_status_is_told_of_the_one_in_use(site: Site) -> None:
+def test_status_checks_the_certificate_in_use(site: Site) -> None:
     site.embed(*NODE, days=3)
     flagz = Flagz({"kubeconfig": str(site.kubeconfig)}, ("kubeconfig",), {}, "v")
     (found,) = certificates(flagz, str(site.stored.parents[1]))

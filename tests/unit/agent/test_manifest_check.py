@@ -51,7 +51,7 @@ def test_all_errors_of_all_files_come_at_once_with_file_and_field(directory: Pat
     assert {name for name, _ in fields} == {"bad.yaml", "worse.yaml"}
 
 
-def test_it_says_what_the_static_pod_source_says(directory: Path) -> None:
+def test_manifest_check_reports_the_errors_of_the_static_pod_source(directory: Path) -> None:
     os.mkfifo(directory / "pipe")
     with (directory / "large.yaml").open("wb") as file:
         file.truncate(64 << 20)
@@ -92,7 +92,7 @@ def test_references_to_the_api_are_refused_unless_they_are_allowed() -> None:
     assert check("-", stdin=pod, allow_references=True).errors == []
 
 
-def test_the_exit_code_says_whether_one_was_refused(directory: Path) -> None:
+def test_the_exit_code_shows_whether_a_manifest_was_refused(directory: Path) -> None:
     done = supervise(str(directory))
     assert (done.returncode, done.stderr) == (1, "")
     assert f"{directory}/bad.yaml: spec.containers[0].imag: unknown field, did you mean image?" in done.stdout
@@ -101,7 +101,7 @@ def test_the_exit_code_says_whether_one_was_refused(directory: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "1 accepted, 0 refused\n")
 
 
-def test_json_has_the_same(directory: Path) -> None:
+def test_json_output_has_the_same_errors(directory: Path) -> None:
     done = supervise(str(directory), "-o", "json")
     found = json.loads(done.stdout)
     assert done.returncode == 1

@@ -200,7 +200,7 @@ def test_the_name_of_an_actor_wins_unless_a_pod_is_asked_for(node: Path, capsys:
     assert "of the actor" in shown(node, capsys)
 
 
-def test_the_runtime_tells_of_the_pod_while_the_status_manager_is_wedged(
+def test_the_runtime_describes_the_pod_while_the_status_manager_is_wedged(
     node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def container(at: int, state: CriContainerState) -> CriContainer:
@@ -276,7 +276,7 @@ def test_another_text_is_no_duration(capsys: pytest.CaptureFixture[str]) -> None
     assert "soon is no duration as 90s, 5m or 1h30m" in capsys.readouterr().err
 
 
-def test_help_says_whose_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_says_which_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser_of(["logs"])[0].parse_args(["logs", "--help"])
     assert "an actor's name wins, unless --pod is given" in " ".join(capsys.readouterr().out.split())

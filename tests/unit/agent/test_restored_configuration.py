@@ -46,7 +46,7 @@ def checks_that_refuse(*refused: int, seen: list[Agent]) -> object:
     return check
 
 
-def test_the_last_known_good_is_started_with(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_uses_the_last_known_good_configuration(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Agent] = []
     monkeypatch.setattr(start, "_check", checks_that_refuse(seen=seen))
     with pytest.raises(Started):
@@ -54,7 +54,7 @@ def test_the_last_known_good_is_started_with(argv: list[str], monkeypatch: pytes
     assert [one.config.maxPods for one in seen] == [1]
 
 
-def test_the_files_one_is_started_with_where_the_last_known_good_cannot_be(
+def test_the_configuration_of_the_files_replaces_an_unusable_last_known_good(
     argv: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Agent] = []
@@ -67,7 +67,7 @@ def test_the_files_one_is_started_with_where_the_last_known_good_cannot_be(
     assert f"starting with {seen[-1].config_hash}, that of the files, though it was rolled back" in told
 
 
-def test_with_neither_the_start_is_refused_for_what_is_in_the_files(
+def test_the_start_is_refused_without_any_valid_configuration(
     argv: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

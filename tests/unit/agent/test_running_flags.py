@@ -82,7 +82,7 @@ def test_an_agent_that_cannot_be_asked_is_reported_unless_none_runs(
     assert bool(said) == bool(notes.getvalue())
 
 
-def test_nothing_is_judged_in_place_of_an_agent_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_verdict_is_given_for_an_agent_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(*given: object, **more: object) -> object:
         raise CommandError(REFUSED, "permission denied")
 

@@ -203,7 +203,7 @@ def _reserves(*sizes: str, first: int = 0) -> list[dict[str, object]]:
         ),
     ],
 )
-def test_memory_that_is_reserved_otherwise_than_the_node_does_forbids_the_start(tmp_path, reserves, text):
+def test_a_memory_reservation_that_differs_from_the_nodes_prevents_the_start(tmp_path, reserves, text):
     found = _said(tmp_path, **MEMORY, reservedMemory=reserves)
     assert len(found) == bool(text)
     assert not found or text in found[0]
@@ -228,7 +228,7 @@ def test_a_memory_state_of_another_policy_forbids_the_start_and_says_what_to_do(
 @pytest.mark.parametrize(
     "name", ["allocated_pods_state", "cpu_manager_state", "memory_manager_state", "dra_manager_state"]
 )
-def test_nobody_is_told_to_delete_a_file_of_the_nodes_state_that_cannot_be_read_now(tmp_path, monkeypatch, name):
+def test_an_unreadable_state_file_gets_no_advice_to_delete_it(tmp_path, monkeypatch, name):
     def refused(path: str, flags: int, mode: int = 0o777) -> int:
         if str(path).endswith(name):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)

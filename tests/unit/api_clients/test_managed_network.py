@@ -19,11 +19,11 @@ from actors.api_clients.heartbeat_client.managed_network import NOT_GIVEN, probl
         ("10.1.0.9/24", ["10.1.0.0/24"]),
     ],
 )
-def test_nothing_is_wrong_with_the_nodes_own_network(given: str, used: list[str]) -> None:
+def test_the_nodes_own_network_has_no_problem(given: str, used: list[str]) -> None:
     assert problem(given, used) == ""
 
 
-def test_a_node_without_a_network_says_how_it_gets_one() -> None:
+def test_a_node_without_a_network_gets_a_remedy() -> None:
     assert problem("", []) == problem("", ["10.1.0.0/24"]) == NOT_GIVEN
 
 
@@ -34,7 +34,7 @@ def test_addresses_of_another_network_are_reported_with_the_way_out() -> None:
     assert "supervise reset" in said
 
 
-def test_networks_are_read_from_what_is_there(tmp_path: Path) -> None:
+def test_networks_are_read_from_existing_files(tmp_path: Path) -> None:
     assert read(str(tmp_path)) == []
     (tmp_path / "net.d").mkdir()
     file = tmp_path / "net.d" / "10-x.conflist"

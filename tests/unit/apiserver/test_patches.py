@@ -39,7 +39,7 @@ def test_containers_merge_by_name_and_their_env_too() -> None:
     assert made[0]["image"] == "i:1"
 
 
-def test_elements_are_deleted_and_ordered_as_told() -> None:
+def test_elements_are_deleted_and_ordered_as_directed() -> None:
     order = [{"name": "two"}, {"name": "one"}]
     made = strategic({"spec": {"$setElementOrder/containers": order, "containers": [{"name": "one", "image": "n"}]}})
     assert [one["name"] for one in made["spec"]["containers"]] == ["two", "one"]
@@ -47,7 +47,7 @@ def test_elements_are_deleted_and_ordered_as_told() -> None:
     assert [one["name"] for one in made["spec"]["containers"]] == ["one"]
 
 
-def test_lists_without_a_key_are_replaced_and_so_are_those_that_say_so() -> None:
+def test_lists_without_a_key_or_with_a_replace_directive_are_replaced() -> None:
     made = strategic({"spec": {"tolerations": [{"key": "new"}]}, "status": {"containerStatuses": [{"name": "two"}]}})
     assert made["spec"]["tolerations"] == [{"key": "new"}]
     assert made["status"]["containerStatuses"] == [{"name": "two"}]

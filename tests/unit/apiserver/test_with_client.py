@@ -236,7 +236,7 @@ async def test_a_piece_of_a_list_whose_version_is_forgotten_is_410_with_a_way_on
         await ask.client.close()
 
 
-async def test_a_budget_that_nobody_has_looked_at_yet_puts_an_eviction_off(tmp_path: Path) -> None:
+async def test_an_unobserved_budget_delays_an_eviction(tmp_path: Path) -> None:
     async with ApiServer(tmp_path) as server:
         ask = Asked(server.kubeconfig())
         server.create("pods", {**pod(nodeName="n1"), "metadata": {"name": "p", "labels": {"app": "web"}}})
@@ -254,7 +254,7 @@ async def test_a_budget_that_nobody_has_looked_at_yet_puts_an_eviction_off(tmp_p
         await ask.client.close()
 
 
-async def test_a_watch_is_told_410_and_any_other_answer_as_ordered(tmp_path: Path) -> None:
+async def test_a_watch_gets_410_and_other_answers_as_ordered(tmp_path: Path) -> None:
     async with ApiServer(tmp_path) as server:
         ask = Asked(server.kubeconfig())
         server.fault("expired", verb="watch", times=1)
@@ -268,7 +268,7 @@ async def test_a_watch_is_told_410_and_any_other_answer_as_ordered(tmp_path: Pat
         await ask.client.close()
 
 
-async def test_a_script_is_asked_first_and_what_it_leaves_is_the_servers(tmp_path: Path) -> None:
+async def test_a_script_answers_first_and_the_server_answers_the_rest(tmp_path: Path) -> None:
     async def script(request: Request) -> Reply | None:
         return Answer(418, b"{}") if request.path == "/tea" else None
 
@@ -326,7 +326,7 @@ async def test_an_event_has_two_forms(tmp_path: Path) -> None:
         await ask.client.close()
 
 
-async def test_reviews_tell_who_a_token_is_and_what_a_user_may(tmp_path: Path) -> None:
+async def test_reviews_return_the_user_of_a_token_and_the_rights_of_a_user(tmp_path: Path) -> None:
     async with ApiServer(tmp_path) as server:
         server.users.static["secret"] = User("jane", ("system:authenticated",))
         server.handling.authorizer.grants.append(Grant("jane", ("get",), ("nodes/metrics",)))

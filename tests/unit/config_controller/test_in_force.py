@@ -98,7 +98,7 @@ def test_every_field_says_what_a_change_of_it_does():
     assert "with memoryManagerPolicy: Static it waits" in texts["evictionHard"]
 
 
-def test_the_history_tells_what_acts_from_what_waits_and_what_nobody_reads():
+def test_the_history_separates_applied_waiting_and_unread_fields():
     assert outcome(["maxPods", "logging", "hairpinMode"], ["oomScoreAdj"], CONSUMERS) == (
         "acts: maxPods (container_manager), logging; waits for a restart: oomScoreAdj; without effect: hairpinMode"
     )

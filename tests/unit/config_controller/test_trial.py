@@ -67,7 +67,7 @@ def test_a_configuration_that_fails_its_trial_is_rolled_back_and_not_applied_aga
     assert kinds(state)[-1] == "rolled back"
 
 
-def test_it_is_told_why_the_assigned_configuration_is_not_in_force():
+def test_the_reason_why_the_assigned_configuration_is_not_in_force_is_reported():
     state, _ = after(*GOOD)
     assert not_in_force(state) == ()
     state, _ = after(NewConfiguration("b"), TrialFailed("pleg died"), state=state)

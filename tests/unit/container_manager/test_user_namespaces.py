@@ -76,7 +76,7 @@ async def test_each_pod_has_ids_of_its_own_beyond_those_of_the_host(tmp_path: Pa
     assert content == {"uidMappings": mapping, "gidMappings": mapping}
 
 
-async def test_a_pod_keeps_its_ids_over_a_restart_and_nobody_else_has_them(tmp_path: Path) -> None:
+async def test_a_pod_keeps_its_exclusive_ids_over_a_restart(tmp_path: Path) -> None:
     before = manager(tmp_path)
     first, second = await given_to(before, "a"), await given_to(before, "b")
     shutil.rmtree(tmp_path / "pods/a")
@@ -95,7 +95,7 @@ async def test_the_ids_of_a_pod_that_a_worker_has_are_not_given_away_even_withou
     assert (tmp_path / "pods/a/userns").exists()
 
 
-async def test_a_damaged_file_stops_the_giving_and_is_named_until_it_is_gone(tmp_path: Path) -> None:
+async def test_a_damaged_file_stops_allocation_and_is_reported_until_removed(tmp_path: Path) -> None:
     (tmp_path / "pods/a").mkdir(parents=True)
     (tmp_path / "pods/a/userns").write_text("{")
     namespaces = manager(tmp_path)
@@ -104,7 +104,7 @@ async def test_a_damaged_file_stops_the_giving_and_is_named_until_it_is_gone(tmp
     assert await given_to(namespaces, "b") == IdRange(SIZE, SIZE)
 
 
-async def test_when_all_are_given_the_next_pod_waits_for_the_end_of_another(tmp_path: Path) -> None:
+async def test_a_pod_without_free_ids_waits_for_the_end_of_another(tmp_path: Path) -> None:
     namespaces = manager(tmp_path, pods=2, ask=few(2))
     first = await given_to(namespaces, "a")
     await given_to(namespaces, "b")
@@ -113,7 +113,7 @@ async def test_when_all_are_given_the_next_pod_waits_for_the_end_of_another(tmp_
     assert await given_to(namespaces, "c") == first
 
 
-async def test_ids_that_cannot_be_written_down_are_not_given(tmp_path: Path) -> None:
+async def test_ids_that_cannot_be_recorded_are_not_allocated(tmp_path: Path) -> None:
     (tmp_path / "pods").write_text("")
     namespaces = manager(tmp_path)
     assert "pods" in await why_not(namespaces, "a")
@@ -157,7 +157,7 @@ RANGES = st.builds(IdRange, st.integers(1, 40).map(lambda n: n * 7), st.integers
 
 
 @given(st.lists(RANGES, max_size=12), st.integers(1, 20), st.integers(1, 30))
-def test_a_free_slot_overlaps_nobodys_and_is_in_the_range(taken: list[IdRange], size: int, slots: int) -> None:
+def test_a_free_slot_overlaps_no_other_and_is_in_the_range(taken: list[IdRange], size: int, slots: int) -> None:
     whole = IdRange(20, size * slots)
     found = free_slot(whole, size, taken)
 

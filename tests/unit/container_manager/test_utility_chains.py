@@ -34,7 +34,7 @@ ALL = (
 )
 
 
-async def test_all_is_made_where_nothing_is() -> None:
+async def test_all_chains_are_created_if_none_is_there() -> None:
     tables = Tables()
     assert await UtilityChains([FOUR, SIX], tables).keep() == []
     assert tables.made == {
@@ -43,20 +43,20 @@ async def test_all_is_made_where_nothing_is() -> None:
     }
 
 
-async def test_nothing_is_done_where_all_is_there() -> None:
+async def test_no_chain_is_changed_if_all_are_there() -> None:
     tables = Tables(*ALL)
     assert await UtilityChains([FOUR, SIX], tables).keep() == []
     assert tables.made == {}
 
 
 @pytest.mark.parametrize("gone", ALL)
-async def test_whatever_is_gone_only_its_family_is_made_again(gone: str) -> None:
+async def test_missing_chains_are_restored_only_for_their_family(gone: str) -> None:
     tables = Tables(*(one for one in ALL if one != gone))
     assert await UtilityChains([FOUR, SIX], tables).keep() == []
     assert list(tables.made) == [f"{gone.split(maxsplit=1)[0]}-restore"]
 
 
-async def test_a_chain_that_leads_to_the_guard_already_does_not_a_second_time() -> None:
+async def test_a_chain_that_already_jumps_to_the_guard_is_unchanged() -> None:
     tables = Tables(*(one for one in ALL if "INPUT" not in one))
     await UtilityChains([FOUR], tables).keep()
     (text,) = tables.made.values()

@@ -98,7 +98,7 @@ def test_the_cgroup_driver_is_the_agents(version: tuple[int, int]) -> None:
         ((2, 2), "bin_dirs", ["/usr/lib/cni"]),
     ],
 )
-def test_the_plug_ins_are_named_by_the_one_field_that_this_containerd_knows(version, name, value) -> None:
+def test_the_plugin_directory_has_the_field_of_the_containerd_version(version, name, value) -> None:
     network = runtime_of(config(version=version))["cni"]
     assert {key: network[key] for key in network if key.startswith("bin_dir")} == {name: value}
 

@@ -32,11 +32,11 @@ HYBRID = parse(
         ("containerd github.com/containerd/containerd/v2 2.1.9~ds1 \n", (2, 1)),
     ],
 )
-def test_the_version_is_found_in_what_containerd_says(text: str, version: tuple[int, int]) -> None:
+def test_the_version_is_parsed_from_the_output_of_containerd(text: str, version: tuple[int, int]) -> None:
     assert parse_version(text) == version
 
 
-def test_a_containerd_that_says_no_version_is_refused() -> None:
+def test_a_containerd_without_a_version_is_refused() -> None:
     with pytest.raises(ProgramFailed, match="which has no version"):
         parse_version("Segmentation fault")
 

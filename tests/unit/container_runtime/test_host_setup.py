@@ -39,7 +39,7 @@ def test_a_watched_directory_never_holds_a_half_written_file(tmp_path: Path, mon
     assert os.listdir(watched) == ["10-x.conflist"]
 
 
-def test_without_root_the_text_says_what_else_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_root_names_the_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(NotRoot, match=r"run this as root, or .*--container-runtime-endpoint"):
         prepare(ManagedRuntime(root="/a", state="/b"), HOST)

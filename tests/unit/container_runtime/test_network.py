@@ -51,7 +51,7 @@ def test_a_network_that_is_taken_is_passed_over() -> None:
     assert choose_subnet(instance(), ()) == first
 
 
-def test_with_every_network_taken_the_text_says_what_to_do() -> None:
+def test_an_error_with_a_remedy_is_raised_if_every_network_is_taken() -> None:
     with pytest.raises(NoFreeNetwork, match="of your own"):
         choose_subnet(instance(), ("10.0.0.0/8",))
 

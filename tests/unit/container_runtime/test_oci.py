@@ -88,7 +88,7 @@ def test_the_tar_holds_the_layout(tmp_path: Path) -> None:
 
 
 @given(st.lists(ENTRIES, unique_by=lambda entry: entry.path, max_size=8))
-def test_a_layer_holds_what_it_was_given_and_nobody_elses_time_or_owner(entries: list[LayerEntry]) -> None:
+def test_a_layer_holds_the_given_files_with_fixed_time_and_owner(entries: list[LayerEntry]) -> None:
     with tarfile.open(fileobj=io.BytesIO(layer(entries))) as tar:
         members = tar.getmembers()
         assert [member.name for member in members] == [entry.path for entry in entries]

@@ -50,12 +50,12 @@ def waits(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_with_success_when_told(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def test_the_pause_program_exits_with_0_on_a_signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     process.send_signal(number)
     assert process.wait(10) == 0
 
 
-def test_it_sleeps_through_other_signals(process: subprocess.Popen[bytes]) -> None:
+def test_the_pause_program_ignores_other_signals(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT, signal.SIGWINCH, signal.SIGRTMAX):
         process.send_signal(number)
     wait_for(lambda: waits(process.pid))
@@ -74,7 +74,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def test_it_reaps_what_is_orphaned_to_it(program: Path) -> None:
+def test_the_pause_program_reaps_orphans(program: Path) -> None:
     """As pid 1 of a shared pid namespace, or here as a subreaper, which survives the exec."""
     command = [sys.executable, "-c", SUBREAPER, str(PR_SET_CHILD_SUBREAPER), str(program)]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -91,6 +91,6 @@ def test_it_reaps_what_is_orphaned_to_it(program: Path) -> None:
         assert parent.wait(30) == 0
 
 
-def test_it_is_small(process: subprocess.Popen[bytes], program: Path) -> None:
+def test_the_pause_program_is_small(process: subprocess.Popen[bytes], program: Path) -> None:
     assert program.stat().st_size < 512
     assert int(field(process.pid, "VmRSS").split()[0]) <= 64

@@ -8,7 +8,7 @@ from pathlib import Path
 from actors.container_runtime.presence import warning
 
 
-def test_nothing_is_doubted_when_a_socket_accepts(tmp_path: Path) -> None:
+def test_an_accepting_socket_has_no_problem(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "sock"))
         listening.listen()

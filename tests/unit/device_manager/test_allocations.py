@@ -11,7 +11,7 @@ from actors.device_manager.allocations import EARLIER_UNANSWERED, RELEASED, Allo
 from actors.device_manager.choice import DevicesUnavailable
 
 
-async def test_a_caller_that_waits_too_long_for_its_turn_is_told_so_and_the_first_goes_on(
+async def test_a_caller_that_waits_too_long_gets_an_error_and_the_first_continues(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(allocations, "LOCK_SECONDS", 0.0)
@@ -33,7 +33,7 @@ async def test_a_caller_that_waits_too_long_for_its_turn_is_told_so_and_the_firs
     assert await first == "devices"
 
 
-async def test_a_timeout_of_the_work_itself_is_not_said_to_be_one_of_its_turn() -> None:
+async def test_a_timeout_of_the_work_is_not_reported_as_one_of_its_turn() -> None:
     async def fails() -> str:
         raise TimeoutError("of the plugin")
 

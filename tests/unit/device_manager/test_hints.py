@@ -10,7 +10,7 @@ from actors.shared.hardware.hints import TopologyHint
 
 
 @pytest.mark.parametrize(("most", "has_opinion"), [(8, False), (9, True)])
-def test_devices_on_more_nodes_than_are_allowed_have_no_opinion(most: int, has_opinion: bool) -> None:
+def test_devices_on_too_many_nodes_give_no_hint(most: int, has_opinion: bool) -> None:
     devices = {f"d{node}": Device(healthy=True, nodes=(node,)) for node in range(9)}
     found = hints(devices, devices, (), 1, most)
     assert (found is not None) is has_opinion

@@ -61,7 +61,7 @@ def test_a_resource_that_was_removed_and_comes_back_counts_again() -> None:
     assert inventory.capacity() == {"v/x": 2}
 
 
-def test_the_health_of_a_device_that_no_plugin_tells_of_is_not_known() -> None:
+def test_the_health_of_a_device_without_a_report_is_unknown() -> None:
     inventory = Inventory()
     inventory.reported("v/x", BOTH)
     assert inventory.health("v/x", ["a", "b", "c"]) == {"a": True, "b": False, "c": None}

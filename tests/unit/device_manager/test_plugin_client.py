@@ -23,7 +23,7 @@ NAMED = [api.CDIDevice(name="vendor.test/thing=0")]
         ({"envs": {"VISIBLE_DEVICES": "0"}}, False),
     ],
 )
-def test_it_is_told_by_cdi_alone_if_nothing_else_tells_of_the_device(fields: dict[str, Any], only: bool) -> None:
+def test_a_device_without_other_fields_is_cdi_only(fields: dict[str, Any], only: bool) -> None:
     found = allocation_of(api.ContainerAllocateResponse(**fields).SerializeToString())
     assert found.only_cdi is only
     assert found.cdi_devices == tuple(one.name for one in fields.get("cdi_devices", ()))

@@ -56,7 +56,7 @@ def test_a_package_is_named_because_another_one_looks_for_it(name: str) -> None:
     assert f"import {name}\n" in where.read_text()
 
 
-def test_the_packages_that_the_project_was_asked_to_be_built_on_are_there() -> None:
+def test_the_required_packages_are_dependencies() -> None:
     assert {"thespian", "grpcio", "protobuf", "kubernetes", "cryptography", "pyyaml", "psutil"} <= set(names())
 
 

@@ -10,7 +10,7 @@ from actors.shared.metrics import METRICS
 NAME = re.compile(r"`([a-z0-9_]+)`")
 
 
-def test_a_metric_that_is_said_to_be_missing_is_missing_and_has_a_reason() -> None:
+def test_a_metric_listed_as_missing_is_missing_and_has_a_reason() -> None:
     document = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text()
     rows = [line.strip("|").split("|") for line in document.splitlines() if line.startswith("| `")]
     missing = {name for names, _ in rows for name in NAME.findall(names)}

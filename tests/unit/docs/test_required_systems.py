@@ -14,7 +14,7 @@ BESIDE = [row for row in ROWS if len(row) == 3]
 
 
 @pytest.mark.parametrize(("file", "name"), NAMED)
-def test_a_test_that_is_named_is_there(file: str, name: str) -> None:
+def test_each_named_test_exists(file: str, name: str) -> None:
     assert re.search(rf"^(async )?def {name}\(|^    (async )?def {name}\(", (ROOT / "tests" / file).read_text(), re.M)
 
 
@@ -31,7 +31,7 @@ def test_every_row_has_a_state_and_names_a_test() -> None:
             assert re.fullmatch(r"[\w/]+\.py(::test_\w+)?", test), test
 
 
-def test_a_row_that_is_not_there_yet_says_who_builds_it() -> None:
+def test_an_open_row_names_its_issue() -> None:
     for *_, state, _tests in [*NUMBERED, *BESIDE]:
         if state.startswith("not yet"):
             assert re.search(r"issue \d+|storage", state), state

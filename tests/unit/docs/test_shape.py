@@ -36,7 +36,7 @@ def relative(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_a_file_can_be_read_in_one_sitting(path: Path):
+def test_no_file_is_longer_than_the_limit(path: Path):
     text = path.read_text()
     assert len(text.splitlines()) <= MOST_LINES or relative(path) in TABLES
     assert path.stem not in VAGUE
@@ -55,7 +55,7 @@ def test_test_files_stay_small():
     assert [relative(path) for path in TESTS if len(path.read_text().splitlines()) > MOST_LINES_OF_A_TEST] == []
 
 
-def test_the_top_has_the_folders_it_is_meant_to_have():
+def test_the_root_has_the_intended_folders():
     found = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))}
     assert found - {"dist", "build"} == FOLDERS
 

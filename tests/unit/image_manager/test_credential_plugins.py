@@ -75,7 +75,7 @@ async def test_only_plugins_whose_patterns_fit_are_asked_and_in_their_order():
         ("Global", "s.example.com/y", ""),
     ],
 )
-async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, other):
+async def test_an_answer_is_cached_for_the_image_the_registry_or_globally(kind, same, other):
     site = Site(provider(), response=CredentialProviderResponse(kind, None, {"*.example.com": ("me", "s")}))
     await site.names()
     assert await site.names(same) == ["me"]
@@ -86,7 +86,7 @@ async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, o
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (1000.0, 1)])
-async def test_the_answer_or_else_the_configuration_says_how_long_it_is_kept(seconds, runs):
+async def test_the_answer_or_the_configuration_sets_the_cache_duration(seconds, runs):
     site = Site(provider(), response=CredentialProviderResponse("Image", seconds, {}))
     await site.names()
     await site.names()
@@ -95,7 +95,7 @@ async def test_the_answer_or_else_the_configuration_says_how_long_it_is_kept(sec
     assert len(site.calls) == runs
 
 
-async def test_those_that_ask_at_once_share_one_run():
+async def test_concurrent_requests_share_one_run():
     site = Site(provider())
     assert await asyncio.gather(*(site.names() for _ in range(5))) == [["me"]] * 5
     assert len(site.calls) == 1
@@ -126,7 +126,7 @@ def with_token(kind: str = "ServiceAccount") -> Provider:
     return provider(tokenAttributes=wanted)
 
 
-async def test_a_plugin_that_wants_a_token_is_given_that_of_the_pods_account():
+async def test_a_plugin_that_requires_a_token_gets_that_of_the_pods_account():
     site = Site(with_token())
     await site.names()
     assert site.calls == [("plug", IMAGE, "t")]
@@ -228,7 +228,7 @@ async def test_a_program_that_is_not_there_is_an_error(tmp_path):
         await ask(provider(), str(tmp_path), CredentialProviderRequest("x"))
 
 
-def test_without_a_token_nothing_is_reported_of_accounts():
+def test_no_account_metrics_exist_without_token_plugins():
     assert json.loads(encode(provider(), CredentialProviderRequest("x"))) == {
         "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "x",
     }  # fmt: skip

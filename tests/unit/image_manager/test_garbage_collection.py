@@ -23,7 +23,7 @@ def removed(records, *, in_use=(), available=10, thresholds=None, running_for=1e
     return plan(records, set(in_use), Disk(100, available), thresholds or Thresholds(), NOW, running_for).remove
 
 
-def test_below_the_high_threshold_nothing_is_removed():
+def test_no_image_is_removed_below_the_high_threshold():
     assert removed([record("a")], available=16) == []
 
 
@@ -74,7 +74,7 @@ images = st.builds(
 @given(
     st.lists(images, max_size=12, unique_by=lambda r: r.id), st.sets(st.text("abc", max_size=3)), st.integers(0, 100)
 )
-def test_nothing_protected_is_removed_and_enough_is_where_it_can_be(records, in_use, available):
+def test_no_protected_image_is_removed_and_enough_others_are(records, in_use, available):
     collection = plan(records, in_use, Disk(100, available), Thresholds(), NOW, 1e6)
     by_id = {r.id: r for r in records}
     assert not [i for i in collection.remove if i in in_use or by_id[i].pinned or NOW - by_id[i].first_seen < 120]
@@ -86,7 +86,7 @@ def test_nothing_protected_is_removed_and_enough_is_where_it_can_be(records, in_
     "told",
     [{"image_id": "sha256:1"}, {"image_ref": "sha256:1"}, {"image_ref": "r/a@sha256:2"}, {"image": "r/a:1"}],
 )
-def test_an_image_is_in_use_by_whichever_name_the_runtime_tells_of_it(told):
+def test_an_image_is_in_use_under_any_of_its_names(told):
     images = [Image(id="sha256:1", tags=["r/a:1"], digests=["r/a@sha256:2"]), Image(id="sha256:3")]
     container = CriContainer(id="c", name="c", pod_uid="u", **told)
 

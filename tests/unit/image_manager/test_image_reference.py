@@ -38,7 +38,7 @@ def test_a_wrong_image_reference_is_refused(image):
         parse(image)
 
 
-def test_upper_case_is_named_as_the_fault():
+def test_upper_case_is_reported_as_the_error():
     with pytest.raises(ReferenceInvalid, match="must be lowercase"):
         parse("BusyBox")
 

@@ -35,7 +35,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_pull_goes_on_without_its_asker_and_the_next_one_joins_it() -> None:
+async def test_a_pull_continues_without_its_requester_and_the_next_request_joins_it() -> None:
     pending, work = PendingPulls(), Work()
     first = ask(pending, QUESTION, work)
     await settle()

@@ -121,7 +121,7 @@ def test_the_json_is_the_kubelets() -> None:
     assert file_name("a") == "sha256-ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
 
 
-def test_a_record_reads_back_and_rubbish_is_no_record() -> None:
+def test_a_record_is_read_back_and_invalid_data_is_no_record() -> None:
     record = pulled(FoundCredential(PASSWORD, MINE), FoundCredential(PASSWORD, ROBOT))
     assert read_record(msgspec.json.encode(record)) == record
     for rubbish in (b"", b"{", b"[]", b"{}", b'{"kind": "ImagePullIntent", "image": "x"}'):

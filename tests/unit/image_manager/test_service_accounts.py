@@ -32,7 +32,7 @@ def server(calls: list[ApiCall], **answers: ApiAnswer):
     return call
 
 
-async def test_it_is_a_token_bound_to_the_pod_and_the_annotations_that_were_asked_for():
+async def test_a_request_has_a_token_bound_to_the_pod_and_the_requested_annotations():
     calls: list[ApiCall] = []
     wanted = provider(
         requireServiceAccount=True,

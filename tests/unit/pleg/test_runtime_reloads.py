@@ -14,7 +14,7 @@ def test_restarts_that_do_not_help_become_rare():
     assert pauses == [20, 40, 80, 160, 320, 640, 1200, 1200]
 
 
-def test_while_there_is_no_room_the_next_look_comes_soon():
+def test_the_next_check_comes_soon_while_the_disk_is_full():
     state = Reloads()
     for at in (5000.0, 5100.0, 5200.0):
         state = record_case(state, at, reloads=False)

@@ -44,7 +44,7 @@ steps = st.lists(st.tuples(looks, st.lists(st.tuples(st.sampled_from(UIDS), st.b
 
 
 @given(steps)
-def test_whatever_fails_each_present_pod_is_known_or_asked_for_and_each_missing_one_is_reported(history):
+def test_despite_failures_each_present_pod_is_known_or_queried_and_each_missing_one_is_reported(history):
     view = RuntimeView()
     told: set[str] = set()
     for number, (pods, outcomes) in enumerate(history):
@@ -62,7 +62,7 @@ def test_whatever_fails_each_present_pod_is_known_or_asked_for_and_each_missing_
         assert view.failed <= set(pods)
 
 
-def test_an_answer_of_nothing_takes_the_pod_out():
+def test_an_empty_answer_removes_the_pod():
     view = answered(relisted(RuntimeView(), listing({"u": CriContainerState.EXITED})).view, runtime_of("u"))
     assert list(view.pods) == ["u"]
     assert list(answered(view, runtime_of("u", there=False)).pods) == []

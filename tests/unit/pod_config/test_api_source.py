@@ -91,7 +91,7 @@ def test_an_invalid_pod_is_reported_once_and_its_last_valid_version_stays() -> N
     assert api.errors() == []
 
 
-def test_an_invalid_pod_that_is_again_as_it_was_is_no_longer_reported() -> None:
+def test_an_invalid_pod_that_is_reverted_is_no_longer_reported() -> None:
     api = source()
     api.update("u", data(pod()))
     assert isinstance(api.update("u", data(pod(meta={"labels": {"a": "b"}}, spec=7))), InvalidPod)

@@ -22,7 +22,7 @@ def is_related(one: str, other: str) -> bool:
 @example(["a"], ["ab"])
 @example(["a[0].b", "a[1]", "a"], ["a[0]"])
 @example(["a"], [""])
-def test_an_error_at_around_or_in_a_field_that_is_wrong_is_no_error_of_its_own(errors: list[str], found: list[str]):
+def test_an_error_at_or_below_an_invalid_field_is_not_reported_again(errors: list[str], found: list[str]):
     left = unrelated([FieldError(path, "") for path in errors], [FieldError(path, "") for path in found])
     expected = [path for path in errors if not any(is_related(path, each) for each in found)]
     assert [error.path for error in left] == expected

@@ -107,7 +107,7 @@ async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "H
         (answer("302 Go", b"", "Location: http://elsewhere.invalid/"), "success", "Probe terminated redirects"),
     ],
 )
-async def test_the_answer_decides(said, result, text):
+async def test_the_http_status_decides(said, result, text):
     async with server(said) as port:
         outcome = await get(port)
     assert outcome.result == result, outcome
@@ -141,13 +141,13 @@ async def test_a_connection_that_is_reset_is_named_with_both_of_its_ends():
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokay\r\n", "malformed chunked encoding"),
     ],
 )
-async def test_an_answer_whose_body_breaks_off_says_nothing_of_the_container(said, text):
+async def test_a_truncated_body_gives_an_unknown_result(said, text):
     async with server(said) as port:
         outcome = await get(port)
     assert (outcome.result, outcome.state, outcome.text) == ("error", "failure", text)
 
 
-async def test_an_answer_whose_body_does_not_end_in_time_says_nothing_of_the_container():
+async def test_a_body_that_does_not_end_in_time_gives_an_unknown_result():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n\r\nlive")
         with contextlib.suppress(ConnectionError):
@@ -212,7 +212,7 @@ async def test_plain_http_where_tls_is_expected_is_named():
     assert (outcome.result, outcome.text) == ("failure", f'Get "https://127.0.0.1:{port}/": {text}')
 
 
-async def test_a_certificate_of_nobody_is_good_enough(tmp_path):
+async def test_an_untrusted_certificate_is_accepted(tmp_path):
     from actors.cert_manager.self_signed import create
 
     create(cert_file=str(tmp_path / "c"), key_file=str(tmp_path / "k"), host="other", names=["other"])

@@ -49,7 +49,7 @@ async def test_a_probe_runs_once_when_its_time_has_come():
         assert site.began == [KEY]
 
 
-async def test_while_it_runs_it_is_not_scheduled_and_afterwards_it_may_be():
+async def test_a_running_probe_is_not_scheduled_until_it_ends():
     async with on_site() as site:
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)

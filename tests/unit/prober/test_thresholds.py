@@ -45,7 +45,7 @@ def test_failed_liveness_and_any_startup_result_are_put_on_hold_until_another_co
 
 
 @given(probes, outcomes)
-def test_a_result_is_what_so_many_in_a_row_said(probe, found):
+def test_a_result_is_the_outcome_of_enough_equal_answers_in_a_row(probe, found):
     after = results("readiness", probe, found)
     clear = [outcome for outcome in found if outcome is not ERROR]
     expected = None

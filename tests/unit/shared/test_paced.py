@@ -7,7 +7,7 @@ import asyncio
 from actors.shared.paced import pieces
 
 
-async def test_others_run_between_the_pieces_and_each_item_comes_once() -> None:
+async def test_other_tasks_run_between_batches_and_each_item_comes_once() -> None:
     others: list[int] = []
     done: list[int] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.shared.pod_inventory import PodInventory
 
 
-def test_it_is_complete_once_every_worker_has_told() -> None:
+def test_the_inventory_is_complete_once_every_worker_has_reported() -> None:
     inventory = PodInventory()
     complete = [inventory.complete]
     for worker, uids in (("worker/0", ["a"]), ("worker/0", ["a"]), ("worker/1", [])):
@@ -15,7 +15,7 @@ def test_it_is_complete_once_every_worker_has_told() -> None:
     assert ("a" in inventory, "b" in inventory) == (True, False)
 
 
-def test_a_pod_is_gone_when_no_worker_has_it_any_more() -> None:
+def test_a_pod_is_gone_when_no_worker_reports_it() -> None:
     inventory = PodInventory()
     inventory.update("worker/0", 2, ["a", "b", "c"])
     inventory.update("worker/1", 2, ["b"])

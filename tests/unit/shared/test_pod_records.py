@@ -103,7 +103,7 @@ def test_a_file_in_which_a_byte_of_the_data_differs_is_damaged(
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"[]", b"\xff", b'{"data":1,"checksum":1}', b'{"data":"","checksum":0}', b"[" * 100_000]
 )
-def test_a_damaged_file_is_named_with_what_helps(tmp_path: Path, raw: bytes) -> None:
+def test_a_damaged_file_is_reported_with_a_remedy(tmp_path: Path, raw: bytes) -> None:
     assert read(tmp_path / ALLOCATED) == {}
     (tmp_path / ALLOCATED).write_bytes(raw)
     with pytest.raises(RecordError) as error:

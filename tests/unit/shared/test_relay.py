@@ -57,7 +57,7 @@ async def test_a_client_that_holds_all_connections_shuts_no_other_out(monkeypatc
             writer.close()
 
 
-async def test_a_relay_that_is_closed_ends_its_connections_and_takes_no_more() -> None:
+async def test_a_closed_relay_ends_its_connections_and_accepts_no_more() -> None:
     async with asyncio.timeout(20):
         with tempfile.TemporaryDirectory(prefix="relay-") as directory:
             accepted = asyncio.Event()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from actors.shared.token_bucket import TokenBucket
 
 
-def test_a_burst_is_free_and_then_it_is_so_many_a_second() -> None:
+def test_a_burst_passes_at_once_and_then_the_rate_applies() -> None:
     bucket = TokenBucket(5, 3)
     assert [round(bucket.reserve(10.0), 3) for _ in range(5)] == [0, 0, 0, 0.2, 0.4]
     assert round(bucket.reserve(10.6), 3) == 0
@@ -21,7 +21,7 @@ def test_a_rate_of_zero_is_no_limit() -> None:
     assert [bucket.reserve(0.0) for _ in range(100)] == [0.0] * 100
 
 
-def test_a_token_that_is_not_used_is_given_back() -> None:
+def test_an_unused_token_is_returned() -> None:
     bucket = TokenBucket(1, 1)
     bucket.reserve(0.0)
     bucket.reserve(0.0)

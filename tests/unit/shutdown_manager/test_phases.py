@@ -54,7 +54,7 @@ def test_a_known_shutdown_stays_when_logind_is_away(phase: ShutdownPhase) -> Non
 
 
 @pytest.mark.parametrize("event", [NOT_PREPARING, UNREACHABLE])
-def test_the_first_word_about_logind_is_published(event: ShutdownEvent) -> None:
+def test_the_first_report_about_logind_is_published(event: ShutdownEvent) -> None:
     after, effects = decide(UNKNOWN, event)
     assert after is UP
     assert ShutdownEffect.PUBLISH in effects
@@ -67,7 +67,7 @@ def test_an_event_that_comes_again_publishes_nothing(phase: ShutdownPhase, event
 
 
 @pytest.mark.parametrize(("phase", "event"), list(product(ShutdownPhase, ShutdownEvent)))
-def test_every_change_of_what_neighbours_are_told_is_published(phase: ShutdownPhase, event: ShutdownEvent) -> None:
+def test_every_change_of_the_published_state_is_published(phase: ShutdownPhase, event: ShutdownEvent) -> None:
     after, effects = decide(phase, event)
     changes = phase.refuses_pods != after.refuses_pods or (phase is UNKNOWN and after is not UNKNOWN)
     assert not changes or ShutdownEffect.PUBLISH in effects

@@ -29,7 +29,7 @@ def told(orders: list[Order]) -> dict[str, int]:
     return {order.pod.uid: order.grace_seconds for order in orders}
 
 
-def test_the_group_of_low_priority_is_told_first_and_the_critical_one_waits_for_it() -> None:
+def test_the_group_of_low_priority_ends_first_and_the_critical_one_waits() -> None:
     low, high = pod("low"), pod("high", CRITICAL)
     ending = TerminationOrder(TWO, 100.0)
     assert told(ending.step([low, high], 100.0)) == {"low": 20}
@@ -44,7 +44,7 @@ def test_a_pod_has_no_more_time_than_it_asks_for() -> None:
     assert told(TerminationOrder(TWO, 0.0).step([pod("quick", grace=3)], 0.0)) == {"quick": 3}
 
 
-def test_when_its_window_has_passed_a_group_is_waited_for_no_more() -> None:
+def test_no_group_is_waited_for_after_its_window() -> None:
     low, high = pod("low"), pod("high", CRITICAL)
     ending = TerminationOrder(TWO, 0.0)
     ending.step([low, high], 0.0)
@@ -55,7 +55,7 @@ def test_when_its_window_has_passed_a_group_is_waited_for_no_more() -> None:
     assert [one.uid for one in ending.late] == ["low", "high"]
 
 
-def test_windows_of_no_length_cost_no_time_and_still_have_their_pods_told() -> None:
+def test_windows_of_no_length_take_no_time_and_still_end_their_pods() -> None:
     ending = TerminationOrder((Window(0, 0), Window(5, 0), Window(10, 5)), 0.0)
     pods = [pod("low"), pod("middle", 5), pod("high", 10)]
     assert told(ending.step(pods, 0.0)) == {"low": 0, "middle": 0, "high": 5}
@@ -81,13 +81,13 @@ def test_orders_are_repeated_but_not_at_each_look() -> None:
     assert ending.step([pod("a")], REPEAT_SECONDS)
 
 
-def test_a_pod_that_comes_when_its_turn_has_passed_is_told_too() -> None:
+def test_a_pod_that_appears_after_its_window_is_ended_too() -> None:
     ending = TerminationOrder(TWO, 0.0)
     assert told(ending.step([pod("high", CRITICAL)], 0.0)) == {"high": 10}
     assert told(ending.step([pod("high", CRITICAL), pod("late")], 4.5)) == {"high": 10, "late": 6}
 
 
-def test_turns_do_not_end_early_while_unknown_pods_may_exist_but_known_pods_are_told() -> None:
+def test_windows_do_not_end_early_while_unknown_pods_may_exist_and_known_pods_are_ended() -> None:
     ending = TerminationOrder(TWO, 0.0)
     assert told(ending.step([pod("low")], 0.0, complete=False)) == {"low": 20}
     assert ending.step([ended(pod("low"))], 19.9, complete=False) == []

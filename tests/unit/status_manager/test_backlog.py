@@ -138,7 +138,7 @@ ACTIONS = st.lists(
 
 
 @given(ACTIONS)
-def test_whatever_happens_what_was_added_is_written_in_the_end(actions):
+def test_every_added_status_is_written_in_the_end_in_any_history(actions):
     backlog, now, flying, wanted = StatusBacklog(), 0.0, set(), set()
     for action, key in actions:
         now += 0.3

@@ -108,7 +108,7 @@ def test_a_patch_has_what_is_ours_and_differs(ours, server_status, patch):
         ({"containerStatuses": []}, "True", False),
     ],
 )
-def test_phase_and_readiness_are_what_others_wait_for(fields, ready, expected):
+def test_changes_of_phase_and_readiness_are_transitions(fields, ready, expected):
     server_status = status(conditions=[condition("Ready", ready)] if ready else [])
     assert is_transition(fields, server_status) is expected
 
@@ -187,7 +187,7 @@ def test_an_older_version_never_replaces_a_newer_one():
     assert pods.put(read(versioned("11")))
 
 
-def test_a_full_list_says_what_is_new_and_what_is_gone():
+def test_a_full_list_reports_new_and_removed_pods():
     pods = ApiPods()
     assert pods.replace([read(versioned("1", "a")), read(versioned("2", "b"))]) == {"a", "b"}
     assert pods.replace([read(versioned("1", "a")), read(versioned("3", "c"))]) == {"b", "c"}
@@ -201,7 +201,7 @@ def test_a_full_list_counts_also_with_lower_versions():
     assert pods.put(read(versioned("10", "a")))
 
 
-def test_an_answer_counts_also_with_a_lower_version_unless_something_came_meanwhile():
+def test_an_answer_with_a_lower_version_counts_unless_the_watch_changed_meanwhile():
     pods = ApiPods()
     pods.put(read(versioned("10")))
     before = pods.get("u")

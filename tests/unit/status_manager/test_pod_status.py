@@ -155,7 +155,7 @@ def test_the_user_is_shown_where_the_runtime_tells():
     assert look(pod_of(), ran()).containerStatuses[0].user is None
 
 
-def test_before_the_runtime_was_looked_at_what_was_reported_stands():
+def test_the_reported_status_stays_until_the_runtime_is_read():
     before = look(pod_of(), ran())
     assert look(pod_of(), worker_phase="admitting", runtime=None, before=before, now=NOW + 9 * S) == before
     assert look(pod_of(), worker_phase="running", runtime=None, before=before, now=NOW + 9 * S) == before
@@ -272,7 +272,7 @@ specs = st.sampled_from([{}, NEVER, FAILURE, INIT, SIDECAR, {**INIT, **NEVER}])
 
 
 @given(specs, st.lists(observations, min_size=1, max_size=6), st.sampled_from(["file", "api"]))
-def test_whatever_is_observed_counts_grow_and_the_end_is_final(spec, history, source):
+def test_counts_only_grow_and_the_final_phase_stays_for_any_observations(spec, history, source):
     spec = {**spec, "containers": [{"name": name, "image": "i"} for name in "ab"]}
     pod = pod_of(spec, annotations={"kubernetes.io/config.source": source})
     status: PodStatus | None = None

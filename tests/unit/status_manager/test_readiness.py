@@ -48,7 +48,7 @@ def found(
         (BOTH, {"startup": True, "readiness": True}, (True, True)),
     ],
 )
-def test_a_container_is_what_its_probes_found(probes, results, expected):
+def test_a_container_is_ready_by_its_probe_results(probes, results, expected):
     assert found(probes, results) == expected
 
 
@@ -56,7 +56,7 @@ def test_a_result_of_the_instance_before_does_not_count():
     assert found(BOTH, {"startup": True, "readiness": True}, probed="c0") == (False, False)
 
 
-def test_until_it_is_probed_a_container_is_what_was_known_of_it():
+def test_a_container_keeps_its_known_readiness_until_it_is_probed():
     assert found(BOTH, {}, before=Readiness(started=True, ready=True)) == (True, True)
     assert found(BOTH, {"readiness": False}, before=Readiness(started=True, ready=True)) == (True, False)
 

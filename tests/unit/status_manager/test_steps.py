@@ -134,7 +134,7 @@ def test_an_old_mirror_of_a_static_pod_that_runs_again_is_no_base():
     assert with_base(again, stored("Failed", uid="m", hash="h1")).has_base is False
 
 
-def test_an_end_that_somebody_else_wrote_is_final():
+def test_a_final_phase_written_by_others_stays():
     assert present(last_status(pod("Running"), stored("Failed"))).phase == "Failed"
     assert present(last_status(pod("Succeeded"), stored("Failed"))).phase == "Succeeded"
     assert present(last_status(pod("Running", static=True), stored("Failed"))).phase == "Running"

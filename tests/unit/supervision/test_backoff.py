@@ -19,7 +19,7 @@ def test_the_first_restart_comes_at_once_then_pauses_double_up_to_the_maximum() 
     assert bases(RESTARTS, 10) == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_the_node_agent_uses_it_from_ten_seconds_to_five_minutes() -> None:
+def test_the_node_agent_backs_off_from_ten_seconds_to_five_minutes() -> None:
     assert bases(PULLS, 8) == [0, 10, 20, 40, 80, 160, 300, 300]
 
 

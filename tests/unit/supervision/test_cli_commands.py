@@ -36,7 +36,7 @@ def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
 @pytest.mark.parametrize(
     "command", ["stop", "status", "tree", "top -n 1", "logs", "logs a --level 2", "inject a crash", "policy show"]
 )
-def test_without_an_agent_it_says_how_to_start_one(command: str, tmp_path: Path) -> None:
+def test_a_command_without_an_agent_says_how_to_start_one(command: str, tmp_path: Path) -> None:
     done = supervise(*command.split(), "--root-dir", str(tmp_path))
     assert done.returncode == 3
     text = done.stderr + done.stdout
@@ -89,7 +89,7 @@ def test_a_file_that_is_too_large_to_be_the_agents_own_is_refused_with_a_remedy(
     assert "the agent keeps at most 1 MiB in it, so move away" in done.stderr
 
 
-def test_no_incidents_is_reported_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
+def test_no_incidents_are_reported_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
     assert supervise("incidents", "--root-dir", str(tmp_path)).stdout.startswith("no incidents in")
     assert json.loads(supervise("incidents", "-o", "json", "--root-dir", str(tmp_path)).stdout) == []
 

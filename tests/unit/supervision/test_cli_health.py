@@ -81,7 +81,7 @@ def test_a_program_has_no_heartbeat() -> None:
 
 
 @pytest.mark.parametrize("state", ["starting", "stopping"])
-def test_an_agent_that_starts_or_stops_says_so(state: str) -> None:
+def test_a_starting_or_stopping_agent_is_degraded(state: str) -> None:
     assert said(decide(tree(actor("pleg"), state=state))) == ("degraded", [f"agent: it is {state}"])
 
 

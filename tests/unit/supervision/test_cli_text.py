@@ -41,7 +41,7 @@ def test_a_duration_has_two_units_at_most(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_nothing_is_a_dash_and_a_size_is_in_mebibytes() -> None:
+def test_a_missing_value_is_a_dash_and_a_size_is_in_mebibytes() -> None:
     assert [size(0), size(5_242_880)] == ["-", "5.0M"]
 
 
@@ -130,7 +130,7 @@ def test_a_table_that_is_too_wide_loses_the_columns_it_can_spare_and_says_which(
     assert narrow_table(header, rows, 5, ("UPTIME", "PID")) == least, "the others stay, however narrow it is"
 
 
-def test_the_tree_does_not_say_that_the_node_is_ready_and_names_who_is_silent() -> None:
+def test_the_tree_does_not_call_the_node_ready_and_names_silent_actors() -> None:
     def of(one: ActorState) -> Tree:
         return Tree(pid=7, uptime=5400, state="ready", actors=[one])
 

@@ -37,7 +37,7 @@ class Supervised:
         return self.state.ending is Ending.ESCALATED
 
 
-def test_they_neither_add_up_nor_lengthen_the_pauses() -> None:
+def test_deaths_on_quarantined_inputs_neither_add_up_nor_lengthen_pauses() -> None:
     supervised = Supervised(max_restarts=1, total_restarts=1)
     for _ in range(20):
         supervised.dies(on_input=True)

@@ -37,7 +37,7 @@ def test_a_process_without_descriptors_ends_when_none_was_free_for_long(refusal:
     assert " are open, the limit is " in str(error)
 
 
-def test_one_that_could_open_something_meanwhile_goes_on(refusal: list[int]) -> None:
+def test_a_process_that_opened_a_descriptor_meanwhile_continues(refusal: list[int]) -> None:
     found = Descriptors()
     refusal.append(errno.EMFILE)
     assert found.exhausted(100.0) is None
@@ -54,7 +54,7 @@ def test_a_lack_of_descriptors_in_the_whole_system_ends_no_actor(refusal: list[i
     assert found.exhausted(100.0 + 100 * PATIENCE_SECONDS) is None
 
 
-def test_one_that_has_a_few_left_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_with_few_descriptors_left_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """What opens a directory in a directory would fail in it for ever."""
     duplicated = os.dup
     left = [0]

@@ -159,7 +159,7 @@ def test_an_actor_whose_orders_hang_gets_no_more_and_all_others_go_on(
     assert node.disposables.running == 2
 
 
-def test_nobody_is_refused_for_the_hangs_of_others_alone(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_actor_is_not_refused_for_the_hangs_of_others(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disposables, "MOST_BUSY", 1000)
     share, owners = MOST_OF_ONE_OWNER - 1, 10
     for owner in range(owners):

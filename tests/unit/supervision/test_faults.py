@@ -77,7 +77,7 @@ def test_exits_of_children_are_never_dropped() -> None:
     assert not faults.intercept(Ping())
 
 
-def test_a_hello_is_never_lost_as_its_sender_would_not_say_it_again() -> None:
+def test_a_hello_is_never_dropped() -> None:
     faults = Faults(rng=lambda: 0.0)
     faults.order(Inject(name="a", fault="drop", rate=1))
     assert faults.intercept(Hello(ActorName("b"), 2))

@@ -167,7 +167,7 @@ def test_the_memory_of_actors_is_measured_only_on_request() -> None:
     assert held(GetTree(memory=False)) > 1_000_000, "as it was last told"
 
 
-def test_a_trouble_is_known_since_it_was_first_told_also_after_a_restart_of_who_told_it() -> None:
+def test_a_trouble_keeps_its_first_time_across_restarts_of_its_reporter() -> None:
     child = present(ProcessTable(TREE, {}).get("a"))
     child.troubles.reported(ServiceState("runtime", "does not answer", 10.0))
     child.troubles.reported(ServiceState("runtime", "does not answer", 50.0))
@@ -304,7 +304,7 @@ def test_the_black_box_tells_an_exception_from_stacks() -> None:
     box.close()
 
 
-def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later() -> None:
+def test_a_connection_does_not_block_on_a_slow_reader_and_sends_the_rest_later() -> None:
     loop = Loop()
     ours, peer = socket.socketpair()
     connection = ProcessConnection(loop, ours, lambda *_: None, lambda _: None)

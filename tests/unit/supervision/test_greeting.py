@@ -31,7 +31,7 @@ class Actor:
 BOTH = [("pleg", HELLO), ("pod_config", HELLO)]
 
 
-def test_each_feeder_is_told() -> None:
+def test_each_feeder_gets_a_hello() -> None:
     actor = Actor()
     actor.greeting.say()
     assert actor.told == BOTH

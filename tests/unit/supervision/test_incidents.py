@@ -65,7 +65,7 @@ def test_failed_restarts_each_have_their_record_and_all_end_with_the_one_that_wo
     assert [i.restart_seconds for i in read(tmp_path / "incidents").incidents] == [10.5, 0.5]
 
 
-def test_the_same_fault_told_twice_is_one_record(tmp_path: Path) -> None:
+def test_a_fault_reported_twice_is_one_record(tmp_path: Path) -> None:
     incidents = Incidents(tmp_path / "incidents")
     incidents.opened(exited())
     incidents.opened(exited())
@@ -121,7 +121,7 @@ def test_damaged_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     assert reading.damaged == 3
 
 
-def test_no_file_holds_no_incidents(tmp_path: Path) -> None:
+def test_a_missing_file_has_no_incidents(tmp_path: Path) -> None:
     assert read(tmp_path / "none").incidents == []
 
 
@@ -140,7 +140,7 @@ def test_a_long_traceback_keeps_its_end() -> None:
     assert incident.summary == "exception: ValueError: bad"
 
 
-def test_the_summary_says_the_cause_in_one_line() -> None:
+def test_the_summary_has_the_cause_in_one_line() -> None:
     assert incident_of(exited(), 0).summary == "signal SIGKILL"
     assert incident_of(exited(cause="exit", status=75 << 8, detail="a failed"), 0).summary == "exit code 75 a failed"
     hang = incident_of(exited(cause="hang", detail="no heartbeat for 10.2 s\nFile x"), 0)
@@ -148,7 +148,7 @@ def test_the_summary_says_the_cause_in_one_line() -> None:
 
 
 @given(st.binary(max_size=400))
-def test_whatever_the_file_holds_reading_does_not_raise(tmp_path_factory: object, content: bytes) -> None:
+def test_reading_any_file_does_not_raise(tmp_path_factory: object, content: bytes) -> None:
     path = Path(tmp_path_factory.mktemp("incidents") / "file")  # type: ignore[attr-defined]
     path.write_bytes(content)
     assert all(isinstance(incident, Incident) for incident in read(path).incidents)

@@ -49,7 +49,7 @@ def test_the_verdict_is_that_of_counting_in_the_window(gaps: list[float], most: 
 
 
 @given(schedules, st.integers(0, 8), st.floats(0.1, 60))
-def test_it_never_keeps_more_than_it_needs(gaps: list[float], most: int, period: float) -> None:
+def test_the_window_never_keeps_more_than_it_needs(gaps: list[float], most: int, period: float) -> None:
     intensity, now = Intensity(), 0.0
     for gap in gaps:
         now += gap

@@ -115,7 +115,7 @@ def test_a_start_that_is_withdrawn_in_the_same_turn_is_not_forked(seen: Seen) ->
     assert seen.forked == [("a", 1000)]
 
 
-def test_one_that_the_system_refuses_costs_no_other(seen: Seen) -> None:
+def test_a_refused_fork_affects_no_other(seen: Seen) -> None:
     seen.refuse.add("b")
     seen.order("a", "b", "c")
     seen.turn()

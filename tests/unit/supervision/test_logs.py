@@ -94,7 +94,7 @@ def test_verbosity_is_klogs_and_debug_is_four(verbosity: int, shown: str) -> Non
     assert stream.getvalue().replace("\n", "") == shown
 
 
-def test_it_writes_to_stderr_and_to_the_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_log_line_goes_to_stderr_and_to_the_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "agent.log"
     path.write_text("before\n")
     configure(verbosity=2, form="json", log_file=str(path))
@@ -139,7 +139,7 @@ def test_any_other_line_has_no_actor_or_text_and_never_raises(line: str) -> None
     assert isinstance(actor_of(line), str)
 
 
-def test_a_reader_that_stops_does_not_stop_the_writer_and_hears_of_what_was_lost():
+def test_a_stopped_reader_does_not_block_the_writer_and_sees_the_number_of_lost_lines():
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as stream, os.fdopen(reading, "rb", buffering=0) as reader:
         handler = Console(stream)
@@ -213,7 +213,7 @@ def test_a_child_does_not_write_what_its_parent_holds_back(capfd: Capture) -> No
     assert capfd.readouterr().out == ""
 
 
-def test_one_stream_again_loses_nothing(capfd: Capture) -> None:
+def test_switching_back_to_one_stream_loses_no_line(capfd: Capture) -> None:
     configure(split=Split(buffer_bytes=2000, flush_seconds=60.0))
     say(logging.INFO)
     logs.reconfigure(verbosity=2, form="text")

@@ -29,7 +29,7 @@ def test_a_newer_message_replaces_the_older_with_its_key_and_stands_where_it_was
     assert _numbers(box) == [2, 3, 4]
 
 
-def test_it_is_bounded_in_number_and_in_bytes() -> None:
+def test_the_mailbox_is_bounded_in_number_and_in_bytes() -> None:
     box = Outbox(max_messages=2, max_bytes=10)
     assert box.add(_entry(1, size=50))  # one is always taken
     assert not box.add(_entry(2))
@@ -46,7 +46,7 @@ def test_a_newer_state_is_taken_in_place_of_the_older_even_when_it_is_full() -> 
     assert _numbers(box) == [2, 3]
 
 
-def test_those_whose_deadline_passed_are_taken_out() -> None:
+def test_messages_past_their_deadline_are_removed() -> None:
     box = Outbox()
     for number, deadline in ((1, 5.0), (2, 3.0), (3, 9.0)):
         box.add(_entry(number, deadline=deadline))
@@ -66,7 +66,7 @@ def test_an_undelivered_message_goes_first_unless_a_newer_one_replaces_it() -> N
     assert _numbers(box) == [1, 3, 4]
 
 
-def test_nothing_is_left_to_pop_from_an_empty_one() -> None:
+def test_an_empty_mailbox_pops_nothing() -> None:
     with pytest.raises(KeyError):
         Outbox().pop()
 
@@ -80,7 +80,7 @@ def test_nothing_is_left_to_pop_from_an_empty_one() -> None:
         )
     )
 )
-def test_its_bounds_and_keys_hold_whatever_happens(steps: list[tuple[str, str | None, int]]) -> None:
+def test_bounds_and_keys_of_the_mailbox_hold_in_any_history(steps: list[tuple[str, str | None, int]]) -> None:
     box = Outbox(max_messages=4, max_bytes=1000)
     for number, (what, key, time) in enumerate(steps):
         if what == "add":

@@ -177,7 +177,7 @@ HISTORY = st.lists(
     HISTORY,
     st.booleans(),
 )
-def test_whatever_ends_our_supervisor_does_what_that_of_otp_does_in_the_same_order(
+def test_the_supervisor_acts_as_that_of_otp_in_the_same_order(
     kinds: list[tuple[str, bool]],
     strategy: str,
     intensity: int,

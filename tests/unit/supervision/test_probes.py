@@ -26,7 +26,7 @@ from supervision.spec import ChildSpec, Policy, ProgramProbe
         (DisposableResult(msgspec.msgpack.encode("yes")), None),
     ],
 )
-def test_only_a_probe_that_ran_says_something(result: DisposableResult, expected: bool | None) -> None:
+def test_only_a_probe_that_ran_counts(result: DisposableResult, expected: bool | None) -> None:
     assert answer_of(result) is expected
 
 

@@ -122,7 +122,7 @@ def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=600), st.binary(max_size=300))
-def test_whatever_the_files_hold_it_starts(
+def test_an_actor_starts_with_any_content_of_the_files(
     tmp_path_factory: pytest.TempPathFactory, current: bytes, crashes: bytes
 ) -> None:
     directory = tmp_path_factory.mktemp("journal")
@@ -142,7 +142,7 @@ def test_any_key_can_be_recorded_and_is_found_again(tmp_path_factory: pytest.Tem
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.floats(0, 60)), max_size=60))
-def test_it_is_bounded_and_a_key_is_quarantined_exactly_after_three_in_the_window(
+def test_the_record_is_bounded_and_a_key_is_quarantined_after_exactly_three_crashes_in_the_window(
     schedule: list[tuple[str, float]],
 ) -> None:
     crashes, now = Crashes(), 1000.0

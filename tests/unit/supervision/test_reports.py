@@ -51,7 +51,7 @@ def test_the_next_incarnation_inherits_sockets_after_a_fault_and_after_the_end_o
 
 
 @pytest.mark.parametrize("connected", [True, False])
-def test_a_supervisor_is_told_of_its_child_while_it_has_a_connection(connected: bool) -> None:
+def test_a_connected_supervisor_gets_reports_of_its_children(connected: bool) -> None:
     told: list[Any] = []
     supervisor, child = (
         ProcessEntry(name, "", ChildSpec(name=name, actor="x:A"), Policy()) for name in ("root", "root/a")

@@ -24,7 +24,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     sock.close()
 
 
-def test_it_says_ready_with_a_status_and_who_it_is(manager: socket.socket) -> None:
+def test_sd_notify_reports_ready_with_status_and_main_pid(manager: socket.socket) -> None:
     sd_notify.ready("17 actors in service")
     assert manager.recv(4096).decode().split("\n") == [
         "READY=1",
@@ -33,7 +33,7 @@ def test_it_says_ready_with_a_status_and_who_it_is(manager: socket.socket) -> No
     ]
 
 
-def test_it_says_stopping_status_watchdog_and_deadlines(manager: socket.socket) -> None:
+def test_sd_notify_reports_stopping_status_watchdog_and_deadlines(manager: socket.socket) -> None:
     sd_notify.stopping()
     sd_notify.status("degraded:\npleg")
     sd_notify.ping()
@@ -47,12 +47,12 @@ def test_it_says_stopping_status_watchdog_and_deadlines(manager: socket.socket) 
 
 
 @pytest.mark.parametrize("path", ["", "relative", "/nobody/is/here"])
-def test_without_a_listener_it_is_silent(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sd_notify_is_silent_without_a_listener(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", path)
     assert not sd_notify.notify("READY=1")
 
 
-def test_a_listener_that_does_not_read_does_not_block_it(manager: socket.socket) -> None:
+def test_a_listener_that_does_not_read_does_not_block_sd_notify(manager: socket.socket) -> None:
     sent = 0
     while sd_notify.notify("WATCHDOG=1") and sent < 10_000:
         sent += 1
@@ -69,7 +69,7 @@ def test_a_listener_that_does_not_read_does_not_block_it(manager: socket.socket)
         ("a lot", None, 0.0),
     ],
 )
-def test_the_watchdog_interval_is_the_units_and_for_this_process_only(
+def test_the_watchdog_interval_is_that_of_the_unit_and_for_this_process_only(
     usec: str | None, pid: str | None, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pid = str(os.getpid()) if pid == "ours" else pid

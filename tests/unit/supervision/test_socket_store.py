@@ -56,14 +56,14 @@ def test_a_client_can_connect_while_there_is_no_actor_and_the_next_one_accepts_i
         connection.close()
 
 
-def test_another_address_is_made_anew(store: SocketStore) -> None:
+def test_a_socket_of_another_address_is_created(store: SocketStore) -> None:
     _first(store)
     store.ended("server", keep=True)
     with pytest.raises(OSError, match="it is taken"):
         Listeners(store.of("server")).listen("tcp:b", _refuse)
 
 
-def test_after_an_orderly_end_nobody_listens(store: SocketStore) -> None:
+def test_no_socket_listens_after_an_orderly_end(store: SocketStore) -> None:
     address = _first(store)
     store.ended("server", keep=False)
     assert not _connects(address)

@@ -15,5 +15,5 @@ def test_a_name_that_is_much_less_similar_than_the_best_is_not_named_beside_it()
     assert did_you_mean("worke/0", ["worker/1", "worker/0"], most=2) == ", did you mean worker/0 or worker/1?"
 
 
-def test_nothing_is_suggested_for_what_is_like_nothing() -> None:
+def test_no_suggestion_is_made_for_a_dissimilar_name() -> None:
     assert did_you_mean("qqqq", ["maxPods"]) == ""

@@ -100,7 +100,7 @@ def test_the_selected_row_moves_and_stays_within_the_rows() -> None:
     assert typed("jjk\x1b[5~").view.selected == "root"
 
 
-def test_nothing_is_killed_without_a_yes() -> None:
+def test_a_kill_needs_a_confirmation() -> None:
     asked = typed("jK")
     assert (asked.order, asked.view.mode) == (None, "question")
     assert "kill pleg? y: yes" in shown(asked.view)[-1]
@@ -148,7 +148,7 @@ def test_a_filter_leaves_whole_names() -> None:
     assert press(TopView(), "K", []).view.mode == "table"
 
 
-def test_q_ends_it_and_help_lists_the_keys() -> None:
+def test_q_quits_and_help_lists_the_keys() -> None:
     assert typed("q").quit
     assert any("kill the actor" in line for line in shown(typed("h").view))
     assert not typed("hx").quit

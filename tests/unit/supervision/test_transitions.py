@@ -352,7 +352,7 @@ class TestOldNews:
         assert world.take_orders() == []
         assert world.phases() == "a=running"
 
-    def test_an_exit_told_twice_counts_once(self) -> None:
+    def test_an_exit_reported_twice_counts_once(self) -> None:
         world = World(make("a")).begin()
         news = Exited("a", world.living["a"], 1, EXIT_1, "exit")
         world.exit("a")
@@ -362,7 +362,7 @@ class TestOldNews:
         assert child is not None
         assert len(child.restarts.restarts) == 1
 
-    def test_somebody_elses_child_is_ignored(self) -> None:
+    def test_a_child_of_another_supervisor_is_ignored(self) -> None:
         world = World(make("a")).begin()
         world.take_orders()
         world.say(Exited("z", 1, 1, EXIT_1, "exit"))
@@ -378,7 +378,7 @@ class TestOldNews:
         assert world.phases() == "a=running"
 
 
-def test_every_phase_says_what_each_event_means_or_that_it_is_no_news() -> None:
+def test_every_phase_handles_or_ignores_each_event() -> None:
     assert set(TRANSITIONS) == set(ChildPhase)
     assert all(set(rules) <= set(ChildEvent) for rules in TRANSITIONS.values())
     for phase in (ChildPhase.STARTING, ChildPhase.RUNNING, ChildPhase.STOPPING):
@@ -401,7 +401,7 @@ events = st.one_of(
     st.lists(events, max_size=40),
     st.booleans(),
 )
-def test_whatever_fails_in_whatever_order_the_supervisor_comes_to_rest(
+def test_the_supervisor_settles_after_any_failures_in_any_order(
     strategy: str, restarts: list[str], schedule: list[Any], stop: bool
 ) -> None:
     """After any schedule and a quiet time all permanent children run, or the supervisor ended and none is alive."""

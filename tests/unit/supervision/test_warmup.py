@@ -31,7 +31,7 @@ def names(tmp_path: Path) -> Names:
     return Names(tmp_path / "names")
 
 
-def test_a_warm_up_leaves_nothing_open_and_nobody_listening(tmp_path: Path) -> None:
+def test_a_warm_up_leaves_no_open_file_and_no_listener(tmp_path: Path) -> None:
     status_page = f"""
         from pathlib import Path
         from supervision.status_page import StatusPage
@@ -119,7 +119,7 @@ def test_after_a_warm_up_every_message_type_can_be_read_at_once(names: Names) ->
     assert set(known_types()) <= set(_decoders)
 
 
-def test_a_warm_up_that_fails_keeps_nobody_from_starting(names: Names, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_warm_up_prevents_no_start(names: Names, caplog: pytest.LogCaptureFixture) -> None:
     shutil.rmtree(names.path)
     with caplog.at_level(logging.WARNING, "fork_server"):
         warmup.warm_up(names, StatusPage(1))

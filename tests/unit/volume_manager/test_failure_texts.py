@@ -23,7 +23,7 @@ def test_each_volume_has_a_text_of_its_own_and_claims_without_a_volume_have_one_
     ]
 
 
-def test_a_persistent_volume_has_its_own_name_and_a_device_a_reason_of_its_own():
+def test_a_persistent_volume_has_its_own_name_and_a_device_its_own_reason():
     failed = {"d": MountError("no", MOUNT_DEVICE), "b": MountError("not", MAP_DEVICE)}
     assert events_of(failed, {"d": "pv-1", "b": "pv-2"}, set()) == [
         VolumeEvent("FailedMount", 'MountVolume.MountDevice failed for volume "pv-1" : no'),

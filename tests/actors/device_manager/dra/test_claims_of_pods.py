@@ -267,7 +267,7 @@ async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_
         assert await prepare(harness, "pod-1", "one") == ""
 
 
-async def test_nothing_is_kept_of_a_pod_whose_claims_are_not_to_be_used(node: Node, driver: SampleDriver) -> None:
+async def test_no_record_is_kept_of_a_pod_whose_claims_may_not_be_used(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "another-pod")
     node.claim("two", "pod-1", drivers=("nic.example.com",))
     async with node.manager() as harness:
@@ -460,7 +460,7 @@ async def test_a_driver_without_health_service_has_devices_of_unknown_health(nod
         assert [one.health for one in told_health(harness, "pod-1")] == ["Unknown"]
 
 
-async def test_without_the_gate_no_health_is_asked_or_told(node: Node, driver: SampleDriver) -> None:
+async def test_no_health_is_requested_or_reported_without_the_gate(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "pod-1")
     async with node.manager(featureGates={"ResourceHealthStatus": False}) as harness:
         await registered(harness, driver)

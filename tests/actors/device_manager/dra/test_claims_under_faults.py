@@ -62,7 +62,7 @@ def after_the_answer(monkeypatch: pytest.MonkeyPatch, method: str, reached: list
 
 @pytest.mark.parametrize("pod_stays", [True, False], ids=["pod stays", "pod goes"])
 @pytest.mark.parametrize("step", [before_the_call, after_the_answer])
-async def test_a_claim_is_prepared_and_unprepared_once_more_whoever_ends_while_it_is_prepared(
+async def test_a_claim_is_prepared_again_after_any_process_dies_while_preparing(
     node: Node, driver: SampleDriver, monkeypatch: pytest.MonkeyPatch, step: Any, pod_stays: bool
 ) -> None:
     node.claim("one", "pod-1")
@@ -87,7 +87,7 @@ async def test_a_claim_is_prepared_and_unprepared_once_more_whoever_ends_while_i
 
 
 @pytest.mark.parametrize("step", [before_the_call, after_the_answer])
-async def test_a_claim_is_unprepared_whoever_ends_while_it_is(
+async def test_a_claim_is_unprepared_after_any_process_dies_while_unpreparing(
     node: Node, driver: SampleDriver, monkeypatch: pytest.MonkeyPatch, step: Any
 ) -> None:
     node.claim("one", "pod-1")

@@ -78,7 +78,7 @@ def left_on(node: FaultyNode) -> dict[str, object]:
     return {kind: values for kind, values in found.items() if values}
 
 
-def test_after_a_stop_everything_of_the_agent_goes_and_the_rest_stays(node: FaultyNode) -> None:
+def test_reset_after_a_stop_removes_everything_of_the_agent_and_nothing_else(node: FaultyNode) -> None:
     node.start()
     node.add("a", "b")
     node.wait_running("a", "b")
@@ -108,7 +108,7 @@ def test_after_a_stop_everything_of_the_agent_goes_and_the_rest_stays(node: Faul
     assert (again.returncode, again.stdout) == (0, f"there is nothing of an agent in {node.home}/root\n")
 
 
-def test_after_a_crash_it_finds_the_pods_whatever_the_configuration_is_now(node: FaultyNode) -> None:
+def test_reset_after_a_crash_finds_the_pods_despite_a_changed_configuration(node: FaultyNode) -> None:
     node.start()
     node.add("a")
     node.wait_running("a")
@@ -123,7 +123,7 @@ def test_after_a_crash_it_finds_the_pods_whatever_the_configuration_is_now(node:
     assert left_on(node) == {}
 
 
-def test_a_cgroup_root_goes_where_the_agent_made_it_and_stays_where_it_found_it(node: FaultyNode) -> None:
+def test_reset_removes_a_cgroup_root_only_if_the_agent_created_it(node: FaultyNode) -> None:
     found = f"{node.runtime.cgroup_parent}/found"
     made = f"{found}/made"
     find().create(found)
@@ -144,7 +144,7 @@ def test_a_cgroup_root_goes_where_the_agent_made_it_and_stays_where_it_found_it(
     assert where(found) >= before
 
 
-def test_after_run_once_its_pods_go(node: FaultyNode) -> None:
+def test_reset_removes_the_pods_of_run_once(node: FaultyNode) -> None:
     node.add("a")
     done = supervise(node, "run-once", "--timeout=60", *node._flags())
     assert done.returncode == 0, done.stderr
@@ -154,7 +154,7 @@ def test_after_run_once_its_pods_go(node: FaultyNode) -> None:
     assert left_on(node) == {}
 
 
-def test_without_its_runtime_nothing_is_removed_unless_that_is_asked_for(node: FaultyNode) -> None:
+def test_reset_removes_nothing_without_the_runtime_unless_asked_to(node: FaultyNode) -> None:
     node.start()
     node.add("a")
     node.wait_running("a")
@@ -173,7 +173,7 @@ def test_without_its_runtime_nothing_is_removed_unless_that_is_asked_for(node: F
     node.until(lambda: node.running() == {}, "the runtime sees that they were killed")
 
 
-def test_the_managed_runtime_goes_with_its_pods_images_and_network() -> None:
+def test_reset_removes_the_managed_runtime_with_its_pods_images_and_network() -> None:
     with managed_runtime() as runtime:
         node = FaultyNode(runtime)
         try:

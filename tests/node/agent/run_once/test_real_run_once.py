@@ -34,7 +34,7 @@ def run_once(node: FaultyNode, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT_DIR, capture_output=True, text=True, timeout=100, check=False)
 
 
-def test_pods_are_started_and_go_on_after_its_end(node: FaultyNode) -> None:
+def test_started_pods_keep_running_after_run_once_has_ended(node: FaultyNode) -> None:
     node.add("a", "b")
     done = run_once(node)
     lines = ["bench/a-bench: started", "bench/b-bench: started", "2 of 2 started"]

@@ -83,7 +83,7 @@ def test_a_duration_says_how_it_is_written() -> None:
     assert explain("nodeStatusUpdateFrequency").startswith("nodeStatusUpdateFrequency: duration, such as 30s")
 
 
-def test_no_text_needs_the_one_before_it() -> None:
+def test_each_text_stands_alone() -> None:
     assert [
         path for path, entry in FIELDS.items() if re.search(r"\b(two above|that check|see above)\b", entry.text)
     ] == []

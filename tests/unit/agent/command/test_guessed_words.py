@@ -107,7 +107,7 @@ def test_a_way_names_only_commands_that_there_are(word: str) -> None:
         ("pods node", ""),
     ],
 )
-def test_describe_says_of_what_it_knows_nothing(typed: str, said: str) -> None:
+def test_describe_names_the_unknown_kind(typed: str, said: str) -> None:
     found = not_a_pod(typed.split())
     assert bool(found) == bool(said)
     assert said in found

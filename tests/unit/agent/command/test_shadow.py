@@ -37,7 +37,7 @@ def test_our_own_packages_are_in_order(tmp_path):
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_one_that_comes_first_is_named_with_its_path_and_the_way_out(tmp_path, name):
+def test_a_shadowing_package_is_reported_with_its_path_and_a_remedy(tmp_path, name):
     home, other = make_all(tmp_path / "ours"), tmp_path / "other"
     foreign = package(other, name, "")
     text = judged(home, other)
@@ -45,7 +45,7 @@ def test_one_that_comes_first_is_named_with_its_path_and_the_way_out(tmp_path, n
     assert "virtual environment" in text
 
 
-def test_one_that_overwrote_ours_is_noticed(tmp_path):
+def test_an_overwritten_package_is_noticed(tmp_path):
     home = make_all(tmp_path)
     (home / "supervision" / "__init__.py").write_text("__version__ = '0.27.0'\n")
     assert "package supervision was overwritten" in judged(home)
@@ -59,7 +59,7 @@ def test_a_directory_without_init_or_nothing_at_all_is_noticed(tmp_path):
     assert "package proto is missing" in judged(home)
 
 
-def test_nothing_of_ours_is_loaded_to_find_out():
+def test_the_check_loads_none_of_our_packages():
     code = (
         "import sys, actors.agent.shadowed_packages as s; assert not s.shadowed(); "
         "print({'supervision', 'proto'} & set(sys.modules))"

@@ -26,7 +26,7 @@ def run(command: str, tmp_path: Path, out: int, **environment: str) -> tuple[int
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nobody_reads_the_pipe(command: str, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(command: str, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     try:

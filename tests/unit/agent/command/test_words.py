@@ -88,7 +88,7 @@ def test_start_reads_it_too_and_a_flag_is_stronger(tmp_path: Path, monkeypatch: 
     assert load([runtime, "--root-dir=/other"], recover=False).root_dir == "/other"
 
 
-def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
+def test_another_user_gets_the_advice_to_use_sudo(tmp_path: Path) -> None:
     arguments = argparse.Namespace(root_dir="/var/lib/kubelet", run_dir="", output="text", timeout=1.0)
     where = AgentFiles(tmp_path / "mine", tmp_path / "incidents", tmp_path / "lock", run_dir_of_root=tmp_path)
     with pytest.raises(CommandError, match="is root's; try `sudo supervise") as caught:
@@ -102,7 +102,7 @@ def test_a_terminal_without_unicode_gets_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_agents_elsewhere_are_named_when_none_is_where_one_looks(
+def test_agents_on_other_directories_are_suggested_when_there_is_none_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("troupelet-a", "troupelet-b", "other-c"):

@@ -129,11 +129,11 @@ def test_every_command_with_an_actor_has_names_completed() -> None:
     assert taking >= {"logs", "incidents", "inject"}
 
 
-def test_a_line_without_a_value_for_its_directory_names_nobody() -> None:
+def test_a_line_without_a_value_for_its_directory_completes_no_actor() -> None:
     assert completion.actors(["logs", "--run-dir"]) == []
 
 
-def test_without_shtab_it_says_what_to_install(
+def test_completion_without_shtab_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)

@@ -156,7 +156,7 @@ def test_a_pod_that_never_runs_is_a_failure_after_its_deadline(told, capsys, mon
     assert told.done[-1] == "remove"
 
 
-def test_why_a_pod_never_runs_is_reported_by_the_commands_that_tell_it(told, capfd, monkeypatch):
+def test_the_demo_names_the_commands_that_explain_a_failed_pod(told, capfd, monkeypatch):
     monkeypatch.setattr(command, "RUNNING_SECONDS", 0.2)
     monkeypatch.setattr(command, "supervise", lambda *words: ["echo", "said:", *words])
     told.running = False

@@ -46,7 +46,7 @@ def findings(
     return asyncio.run(story())
 
 
-def test_a_node_that_may_all_it_must_and_is_not_ready(tmp_path: Path) -> None:
+def test_a_node_with_all_rights_that_is_not_ready_is_reported(tmp_path: Path) -> None:
     found = {one.subject: one for one in findings(tmp_path, lambda server: server.node_kubeconfig("n1"))}
     assert found["API server"].level is Level.OK
     assert found["identity"].text == "system:node:n1"
@@ -112,7 +112,7 @@ def test_another_nodes_certificate_ends_the_checks(tmp_path: Path) -> None:
     assert found[-1].remedy.startswith("--hostname-override=n2")
 
 
-def test_a_user_without_rights_is_told_which_are_missing(tmp_path: Path) -> None:
+def test_missing_rights_of_a_user_are_listed(tmp_path: Path) -> None:
     found = findings(tmp_path, lambda server: server.kubeconfig("jane", "developers"))
     rights = next(one for one in found if one.subject == "rights")
     assert rights.level is Level.FAILURE
@@ -134,7 +134,7 @@ def test_refused_credentials_are_reported_as_such(tmp_path: Path) -> None:
     assert "the node's credentials are refused (401 Unauthorized)" in found[0].text
 
 
-def test_the_refusal_of_an_expired_client_certificate_is_not_told_twice(tmp_path: Path) -> None:
+def test_the_refusal_of_an_expired_client_certificate_is_reported_once(tmp_path: Path) -> None:
     """The check of the certificate says why."""
     assert findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60)) == []
 

@@ -93,7 +93,7 @@ def test_the_log_of_a_container_that_is_not_restarted_is_not_that_of_one_before_
 @pytest.mark.parametrize(
     "said", ["dial tcp 10.0.0.9:5432: connect: connection refused", "401 unauthorized", "insufficient funds"]
 )
-def test_what_a_program_wrote_before_it_ended_is_not_taken_for_trouble_of_the_node(said: str) -> None:
+def test_output_of_a_program_is_not_mistaken_for_a_problem_of_the_node(said: str) -> None:
     found = cause(waiting("CrashLoopBackOff", "back-off", exitCode=1, reason="Error", message=said), [])
     assert said in found.text
     assert found.remedy == "supervise logs shop/web -c main --previous"
@@ -150,7 +150,7 @@ def test_a_container_that_its_probe_ended_is_reported_with_what_the_probe_found(
     assert cause(waiting("CrashLoopBackOff", "back-off", **last), before).text == "main ended with exit code 137"
 
 
-def test_a_pod_whose_containers_say_nothing_is_reported_by_its_newest_warning_that_says_why() -> None:
+def test_a_pod_without_container_reasons_is_reported_by_its_newest_explanatory_warning() -> None:
     events = [
         event("FailedMount", "no such driver", 1.0),
         event("FailedCreatePodSandBox", "cni plugin not initialized", 2.0),

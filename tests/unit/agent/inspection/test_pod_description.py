@@ -64,7 +64,7 @@ def text(**more: Any) -> str:
     return "\n".join(" ".join(line.split()) for line in shown)
 
 
-def test_it_says_why_a_container_does_not_run_and_how_it_ended_before() -> None:
+def test_describe_shows_why_a_container_does_not_run_and_how_it_ended() -> None:
     shown = text()
     assert "State: waiting: CrashLoopBackOff: back-off 20s" in shown
     assert "Last state: terminated 10s ago, exit code 137: OOMKilled" in shown
@@ -73,7 +73,7 @@ def test_it_says_why_a_container_does_not_run_and_how_it_ended_before() -> None:
     assert "Ready False 10s ContainersNotReady: containers with unready status: [main]" in shown
 
 
-def test_it_has_addresses_resources_probes_mounts_and_volumes() -> None:
+def test_describe_shows_addresses_resources_probes_mounts_and_volumes() -> None:
     shown = text()
     assert "IP: 10.0.0.1, fd00::1" in shown
     assert "Requests: cpu 100m, memory 64Mi" in shown
@@ -84,7 +84,7 @@ def test_it_has_addresses_resources_probes_mounts_and_volumes() -> None:
     assert "tmp emptyDir -" in shown
 
 
-def test_it_says_what_the_end_of_a_pod_waits_for() -> None:
+def test_describe_shows_what_the_end_of_a_pod_waits_for() -> None:
     report = PodStatusFound("u", b"", b"", "terminating", "volumes", "device is busy")
     assert "Ending: waits for its volumes\nLast error: device is busy" in text(report=report)
     assert "Worker: pod_workers/worker/0, terminating" in text(report=report)

@@ -36,7 +36,7 @@ def test_the_page_of_the_start_has_every_flag(pages) -> None:
     assert [name for name in FLAGS if not re.search(rf"--{re.escape(name)}\b", page)] == []
 
 
-def test_no_page_names_the_place_where_it_was_made(pages) -> None:
+def test_no_page_names_the_build_directory(pages) -> None:
     assert [name for name, page in pages.items() if str(Path(command.__file__).parents[2]) in shown(page)] == []
 
 
@@ -53,7 +53,7 @@ def test_a_line_that_begins_with_a_dot_is_text() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="no groff")
-def test_the_formatter_has_nothing_to_say(pages, tmp_path: Path) -> None:
+def test_the_formatter_prints_no_warning(pages, tmp_path: Path) -> None:
     for name, text in pages.items():
         (tmp_path / name).write_text(text)
     done = subprocess.run(
@@ -63,7 +63,7 @@ def test_the_formatter_has_nothing_to_say(pages, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_they_are_written_where_asked_and_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, capsys) -> None:
+def test_pages_are_written_to_the_given_directory_or_its_error_is_reported(tmp_path: Path, capsys) -> None:
     assert command.main(["man", str(tmp_path / "man8")]) == 0
     assert (tmp_path / "man8" / "supervise-tree.8").read_text().startswith('.TH "SUPERVISE\\-TREE" 8')
     (tmp_path / "file").touch()

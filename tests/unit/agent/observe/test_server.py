@@ -128,7 +128,7 @@ def test_every_file_of_the_page_is_served_and_loads_nothing_from_elsewhere() -> 
         assert "innerHTML" not in addresses, file.name
 
 
-def test_a_name_of_elsewhere_that_points_here_is_refused() -> None:
+def test_another_host_name_that_points_here_is_refused() -> None:
     async def run() -> None:
         async with serving() as server:
             await server.open()

@@ -52,7 +52,7 @@ def test_directories_that_were_handed_over_stay_in_the_record_of_the_next_start(
     assert (again.made, again.handed_over) == (("/a",), False)
 
 
-def test_a_cgroup_that_was_made_before_a_reboot_is_somebody_elses(tmp_path: Path) -> None:
+def test_a_cgroup_recorded_before_a_reboot_is_not_removed(tmp_path: Path) -> None:
     before = at(tmp_path, made=("/a", "/sys/fs/cgroup/old"), made_cgroups=("/sys/fs/cgroup/x",), boot="one")
     assert Scope(starts=[before], boot="one").made == {"/a", "/sys/fs/cgroup/x"}
     assert Scope(starts=[before], boot="two").made == {"/a"}
@@ -60,7 +60,7 @@ def test_a_cgroup_that_was_made_before_a_reboot_is_somebody_elses(tmp_path: Path
     assert after.made_cgroups == ("/sys/fs/cgroup/y",)
 
 
-def test_cgroups_of_others_in_the_cgroup_root_are_said_to_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_cgroups_in_the_cgroup_root_are_shown_as_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tmp_path / "cgroup"
     for name in ("root/kubepods/besteffort/podu1", "root/kubepods/podother", "root/mine"):
         (top / name).mkdir(parents=True)
@@ -135,7 +135,7 @@ def test_a_directory_without_an_agent_is_left_alone(tmp_path: Path, capsys) -> N
     assert pod.exists(), "it is a kubelet's"
 
 
-def test_the_notes_of_another_directory_say_nothing(tmp_path: Path, capsys) -> None:
+def test_the_record_of_another_directory_is_ignored(tmp_path: Path, capsys) -> None:
     root = tmp_path / "copy"
     start_records._file(f"{root}/troupelet").save([at(tmp_path / "original", made=(str(tmp_path / "original"),))])
     (tmp_path / "original").mkdir()
@@ -182,7 +182,7 @@ def test_with_the_pods_kept_only_the_agents_own_files_go(tmp_path: Path, capsys)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
+def test_another_user_gets_the_advice_to_use_sudo(tmp_path: Path) -> None:
     root = tmp_path / "root"
     start_records._file(f"{root}/troupelet").save([at(root)])
     for path in (tmp_path, *tmp_path.parents[:2]):

@@ -12,7 +12,7 @@ from supervision.fork_server.lock import Lock
 
 
 @pytest.mark.parametrize("words", [["--timeout=60", "-o", "json"], ["--timeout", "60", "-ojson"]])
-def test_they_are_taken_with_a_space_or_an_equals_sign(words: list[str]) -> None:
+def test_options_are_accepted_with_a_space_or_an_equals_sign(words: list[str]) -> None:
     assert _options([*words, "--port=0"]) == (60.0, True, ["--port=0"])
     assert _options(["--port=0"]) == (TIMEOUT_SECONDS, False, ["--port=0"])
 
@@ -30,7 +30,7 @@ def test_a_wrong_value_is_one_clear_error(words: list[str], error: str, capsys: 
     assert capsys.readouterr().err == f"error: {error}\n"
 
 
-def test_beside_a_running_agent_it_starts_nothing_and_reports_no_pod_of_it(
+def test_run_once_beside_a_running_agent_starts_nothing_and_reports_none_of_its_pods(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "troupelet").mkdir()

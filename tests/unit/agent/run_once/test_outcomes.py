@@ -61,6 +61,6 @@ def test_wrong_use_is_refused_before_anything_is_started(words, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_help_says_how_it_is_used(capsys):
+def test_help_shows_the_usage(capsys):
     assert run(["--help"]) == 0
     assert capsys.readouterr().out.startswith("Usage: supervise run-once")

@@ -26,7 +26,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, looks: list[Look], ends_after: int = 
     return run_once._watch(Agent(), cast("subprocess.Popen[bytes]", process), 60.0)
 
 
-def test_it_ends_once_all_pods_are_listed_and_none_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_once_ends_when_all_pods_are_listed_and_none_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[Look] = [None, ([STARTED], False), ([WAITING], True), ([STARTED], True)]
     assert watch(monkeypatch, looks) == ([STARTED], False)
 

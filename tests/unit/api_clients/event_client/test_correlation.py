@@ -36,7 +36,7 @@ def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) ->
     ]
 
 
-def test_the_same_again_is_one_event_with_a_count():
+def test_a_repeated_event_is_one_event_with_a_count():
     one, two, three = run(Correlator(), "m", "m", "m")
     assert [event.count for event in (one, two, three)] == [1, 2, 3]
     assert {event.event_name for event in (one, two, three)} == {one.event_name}
@@ -80,7 +80,7 @@ def test_ten_quiet_minutes_make_them_single_again():
     assert event.content.message == "m99"
 
 
-def test_an_object_that_goes_on_has_25_and_then_one_in_five_minutes():
+def test_a_noisy_object_has_25_events_and_then_one_in_five_minutes():
     correlator = Correlator()
     said = [correlator.correlate(new_event(), 0.0, SECOND) for _ in range(40)]
     assert sum(one is not None for one in said) == 25
@@ -172,7 +172,7 @@ def test_a_count_that_came_while_the_one_before_was_written_is_written_too():
     assert backlog.first() is None
 
 
-def test_one_that_the_server_no_longer_has_is_made_again_and_one_refused_is_forgotten():
+def test_an_event_missing_at_the_server_is_created_again_and_a_refused_one_dropped():
     backlog = EventBacklog()
     one, two = run(Correlator(), "m", "m")
     backlog.put(one)

@@ -13,7 +13,7 @@ def event(message: str) -> RecordEvent:
     return RecordEvent(kind="Pod", namespace="d", name="web", uid="u", type="Normal", reason="R", message=message)
 
 
-def test_the_same_again_is_counted_and_is_the_newest() -> None:
+def test_a_repeated_event_is_counted_and_becomes_the_newest() -> None:
     history = EventHistory()
     for at, message in enumerate(["a", "b", "a"]):
         history.add(event(message), float(at))
@@ -24,7 +24,7 @@ def test_the_same_again_is_counted_and_is_the_newest() -> None:
 
 
 @given(st.lists(st.sampled_from("abcdef")), st.integers(1, 6))
-def test_it_keeps_the_newest_that_differ(messages: list[str], limit: int) -> None:
+def test_the_history_keeps_the_newest_distinct_events(messages: list[str], limit: int) -> None:
     history = EventHistory(limit)
     for at, message in enumerate(messages):
         history.add(event(message), float(at))

@@ -10,7 +10,7 @@ def event(reason: str, instance: str) -> RecordEvent:
     return RecordEvent(kind="Pod", name="web", type="Normal", reason=reason, message="m", instance=instance)
 
 
-def test_one_of_an_instance_is_new_once_and_one_without_always() -> None:
+def test_an_event_with_an_instance_is_new_once_and_one_without_is_always_new() -> None:
     seen = InstanceEvents()
     told = [("Killing", "1"), ("Killing", "1"), ("Killing", "2"), ("Started", "1"), ("Pulled", ""), ("Pulled", "")]
     assert [seen.is_new(event(*one)) for one in told] == [True, False, True, True, True, True]

@@ -68,7 +68,7 @@ def test_the_attach_annotation_follows_the_configuration():
     assert patch == {"metadata": {"annotations": dict.fromkeys(ATTACH)}}
 
 
-def test_that_volumes_of_ended_pods_are_to_be_kept_is_an_annotation_of_the_node():
+def test_keeping_volumes_of_ended_pods_is_an_annotation_of_the_node():
     assert KEEP_VOLUMES not in new_node(plan())["metadata"]["annotations"]
     assert new_node(plan(keep_volumes=True))["metadata"]["annotations"] == {**ATTACH, KEEP_VOLUMES: "true"}
 
@@ -104,6 +104,6 @@ def test_a_machine_is_read_from_its_files(tmp_path):
     assert machine.kernel
 
 
-def test_a_machine_that_tells_nothing_is_still_one(tmp_path):
+def test_a_machine_without_readable_files_has_default_values(tmp_path):
     machine = read_machine(str(tmp_path))
     assert (machine.machine_id, machine.boot_id, machine.os_image, machine.swap_bytes) == ("", "", "Linux", 0)

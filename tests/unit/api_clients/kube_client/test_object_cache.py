@@ -87,7 +87,7 @@ class Site:
         await self.settle()
 
 
-async def test_a_watch_of_what_nobody_mounts_or_asks_for_ends_and_begins_with_the_next_question() -> None:
+async def test_an_unused_watch_ends_and_restarts_with_the_next_request() -> None:
     site = Site("Watch")
     site.server.objects = {"env": body("env"), "mounted": body("mounted")}
     site.objects.refer("pod", {ref("env"): False, ref("mounted"): True})

@@ -40,7 +40,7 @@ def test_an_event_of_a_known_version_with_other_content_is_reported() -> None:
     assert feed.received[2:] == [(name, SourcePod("api", "u", other(POD).data)) for name in CONSUMERS]
 
 
-def test_an_event_that_says_nothing_new_is_not_told() -> None:
+def test_an_event_without_a_change_is_not_reported() -> None:
     feed = Feed()
     feed.feed.changed(POD)
     feed.feed.changed(msgspec.structs.replace(POD))

@@ -45,13 +45,13 @@ def test_a_refusal_of_ten_seconds_is_reported_once_and_taken_back() -> None:
     assert refusals.received[1:] == [ServiceState(SUBJECT)]
 
 
-def test_the_first_answer_takes_back_what_an_earlier_incarnation_told() -> None:
+def test_the_first_answer_withdraws_the_report_of_an_earlier_incarnation() -> None:
     refusals = Refusals()
     refusals.of.answered("pods")
     assert refusals.received == [ServiceState(SUBJECT)]
 
 
-def test_a_server_that_does_not_answer_refuses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_silent_server_is_no_refusal(caplog: pytest.LogCaptureFixture) -> None:
     refusals = Refusals()
     refusals.failed_at(100.0, Unreachable(0, "Unreachable", "connection refused"))
     refusals.failed_at(200.0, Unreachable(0, "Unreachable", "connection refused"))

@@ -48,7 +48,7 @@ def test_a_list_in_pieces_is_that_of_its_first_piece(space: Namespace) -> None:
     assert (names(last), last["metadata"].get("continue", "")) == (["e"], "")
 
 
-def test_how_many_are_left_is_not_said_of_a_selection(space: Namespace) -> None:
+def test_a_selection_has_no_remaining_item_count(space: Namespace) -> None:
     config_maps(space, "a", "b", "c")
     found = space.api.get(space.of("configmaps"), limit="1", **MINE)
     assert found["metadata"]["continue"]

@@ -158,7 +158,7 @@ def test_a_node_asks_for_tokens_of_its_own_pods_only(space: Namespace, node: Raw
     assert 'audience "vault" not found' in refused(ask(mine, audiences=["vault"]))
 
 
-def test_a_node_does_not_ask_for_what_is_none_of_its_business(node: RawApi) -> None:
+def test_a_node_is_refused_objects_of_other_nodes(node: RawApi) -> None:
     for path in ("/api/v1/namespaces", "/apis/apps/v1/deployments", "/api/v1/secrets"):
         text = refused(node("GET", path))
         assert text.startswith(f"{path.rpartition('/')[2]}")

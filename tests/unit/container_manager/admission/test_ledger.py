@@ -43,7 +43,7 @@ def test_requests_are_summed_by_qos_class_and_together() -> None:
 
 
 @given(steps)
-def test_whatever_comes_and_goes_no_more_is_given_out_than_there_is(steps: list[tuple[str, bool, int, int]]) -> None:
+def test_no_more_than_the_total_is_given_out_in_any_history(steps: list[tuple[str, bool, int, int]]) -> None:
     ledger = Ledger()
     held: dict[str, Demand] = {}
     for uid, comes, cpu, port in steps:

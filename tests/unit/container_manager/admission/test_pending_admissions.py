@@ -13,7 +13,7 @@ def test_a_withdrawal_strikes_what_is_pending_for_that_pod_and_nothing_else() ->
             assert [each.withdrawn for each in (one, two, other, later)] == [True, True, False, False]
 
 
-def test_one_is_alone_when_no_other_that_stands_is_pending() -> None:
+def test_an_admission_is_alone_when_no_other_valid_one_is_pending() -> None:
     admissions = PendingAdmissions()
     with admissions.begin("a") as one:
         assert admissions.is_only(one)

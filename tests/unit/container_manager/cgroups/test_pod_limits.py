@@ -48,7 +48,7 @@ def test_a_limit_counts_only_when_every_container_has_one():
     assert unlimited == CgroupLimits(cpu_shares=204, memory_low=0)
 
 
-def test_guaranteed_is_held_to_what_it_asked_for():
+def test_a_guaranteed_pod_is_limited_to_its_requests():
     found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Gi"})), RULES)
 
     assert found == CgroupLimits(cpu_shares=1024, cpu_quota_us=100000, memory_bytes=1 << 30, memory_min=0)

@@ -20,7 +20,7 @@ def found(*entries, driver="cgroupfs"):
     return list(reserved_cgroups(KubeletConfiguration(enforceNodeAllocatable=list(entries), **RESERVED), driver))
 
 
-def test_nothing_is_held_unless_asked_for():
+def test_no_reservation_is_enforced_by_default():
     assert found("pods") == found("none") == []
 
 

@@ -56,13 +56,13 @@ def test_the_imbalance_is_the_standard_deviation_to_three_decimals():
     assert imbalance([1, 2, 2]) == 0.471
 
 
-def test_too_few_are_an_error():
+def test_too_few_cpus_are_an_error():
     with pytest.raises(NotEnoughCpus):
         distributed(TWO, parse_cpu_list("0-2"), 4, 1)
 
 
 @given(st.sampled_from([TWO, SMT, FOUR]), st.data())
-def test_as_many_as_asked_are_taken_of_the_free_ones(made: MachineTopology, data: st.DataObject):
+def test_the_requested_number_of_free_cpus_is_taken(made: MachineTopology, data: st.DataObject):
     free = data.draw(st.frozensets(st.sampled_from(sorted(made.online))))
     count = data.draw(st.integers(0, len(free)))
     group = data.draw(st.sampled_from([1, made.threads_per_core]))

@@ -117,7 +117,7 @@ def test_across_cores_single_cpus_of_a_socket_are_taken_by_their_numbers(
     assert packed(made, parse_cpu_list(free), count, across_cores=True) == parse_cpu_list(taken)
 
 
-def test_too_few_are_an_error_with_both_numbers():
+def test_too_few_cpus_are_an_error_with_both_numbers():
     with pytest.raises(NotEnoughCpus) as error:
         packed(SMT, parse_cpu_list("1-3"), 4)
     assert str(error.value) == "not enough cpus available to satisfy request: requested=4, available=3"
@@ -129,7 +129,7 @@ MACHINES = st.sampled_from([PLAIN, SMT, TWO, SPLIT_SOCKET, EIGHT, TWO_SOCKETS_ON
 
 
 @given(MACHINES, st.data(), st.booleans(), st.booleans())
-def test_as_many_as_asked_are_taken_of_the_free_ones(
+def test_the_requested_number_of_free_cpus_is_taken(
     made: MachineTopology, data: st.DataObject, by_cache: bool, spread: bool
 ):
     free = data.draw(st.frozensets(st.sampled_from(sorted(made.online))))

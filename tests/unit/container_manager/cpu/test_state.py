@@ -63,7 +63,7 @@ def test_a_checksum_of_zero_is_not_checked():
         b"[" * 9999,
     ],
 )
-def test_rubbish_is_refused(raw: bytes):
+def test_invalid_data_is_refused(raw: bytes):
     with pytest.raises(StateError, match="checkpoint is corrupted: "):
         decode(raw)
 

@@ -163,7 +163,7 @@ def test_a_container_keeps_its_cpus():
     assert given_to(policy, state, pod) is state
 
 
-def test_reserved_cpus_are_nobody_s():
+def test_reserved_cpus_are_given_to_no_pod():
     policy = policy_on(SMT, "0,4")
     state = given_to(policy, start(policy), pod_of(asking("a", "6")))
     assert shown(state) == {"a": "1-3,5-7"}
@@ -305,7 +305,7 @@ def test_align_by_socket_is_refused_where_it_means_nothing():
     st.sampled_from([{}, {"full_cores": True}, {"across_nodes": True}, {"by_cache": True}, {"across_cores": True}]),
     st.sampled_from([None, 1, 2, 3]),
 )
-def test_no_cpu_is_two_pods_and_none_is_lost(made, steps, options, mask):
+def test_no_cpu_belongs_to_two_pods_and_none_is_lost(made, steps, options, mask):
     policy = policy_on(made, "0", **options)
     state = start(policy)
     affinity = None if mask is None else TopologyHint(mask, preferred=True)

@@ -28,7 +28,7 @@ def test_a_changed_file_is_refused():
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"machineState":{"x":{}}}', b'{"entries":7}', b"\xff", b"[" * 9999])
-def test_rubbish_is_refused(raw: bytes):
+def test_invalid_data_is_refused(raw: bytes):
     with pytest.raises(StateError, match="checkpoint is corrupted: "):
         decode(raw)
 

@@ -162,7 +162,7 @@ def test_hints_of_a_container_that_has_its_memory_name_where_that_is():
     assert hints(state, other, other.spec.containers[0]) == {}
 
 
-def test_a_pod_wants_what_it_has_at_one_time():
+def test_a_pod_requests_its_concurrent_maximum():
     init = [asking("i", memory="4Gi"), asking("s", memory="1Gi", restartPolicy="Always")]
     assert pod_requested_memory(pod_of(asking("a", memory="1Gi"), asking("b", memory="1Gi"), init=init)) == {
         "memory": 4 * GIB
@@ -254,7 +254,7 @@ def test_the_last_container_leaves_nothing_of_its_pod():
     ),
     st.sampled_from([None, 1, 2, 3]),
 )
-def test_no_memory_is_two_containers_and_none_is_lost(empty, steps, mask):
+def test_no_memory_belongs_to_two_containers_and_none_is_lost(empty, steps, mask):
     state = empty
     affinity = None if mask is None else TopologyHint(mask, preferred=False)
     for uid, size, init, step in steps:

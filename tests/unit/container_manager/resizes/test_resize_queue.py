@@ -43,7 +43,7 @@ def test_priority_comes_before_the_class_and_the_class_before_the_age() -> None:
     ) == ["high", "guaranteed", "old", "new"]
 
 
-def test_a_pods_later_wish_replaces_its_earlier_one() -> None:
+def test_a_pods_later_request_replaces_its_earlier_one() -> None:
     queue = ResizeQueue()
     queue.put(resize("a", cpu=200))
     queue.put(resize("a", cpu=300))
@@ -64,7 +64,7 @@ RESIZES = st.builds(
 
 
 @given(st.lists(RESIZES, unique_by=lambda one: one.uid))
-def test_nobody_is_lost_and_no_resize_stands_before_one_of_a_higher_priority(resizes: list[WaitingResize]) -> None:
+def test_no_resize_is_lost_or_precedes_one_of_a_higher_priority(resizes: list[WaitingResize]) -> None:
     found = order(*resizes)
     by_uid = {one.uid: one for one in resizes}
     assert sorted(found) == sorted(by_uid)

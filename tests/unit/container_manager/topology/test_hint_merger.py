@@ -50,7 +50,7 @@ def no(mask: int | None) -> TopologyHint:
         ([{"cpu": [yes(3)]}, {"gpu": [yes(1), no(3)]}], no(3)),
     ],
 )
-def test_the_best_combination_counts(hints: list[Hints], best: TopologyHint):
+def test_the_best_combination_wins(hints: list[Hints], best: TopologyHint):
     found = verdict("best-effort", TWO, hints)
     assert found == TopologyDecision(best, admitted=True)
     assert verdict("restricted", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
@@ -67,11 +67,11 @@ def test_the_best_combination_counts(hints: list[Hints], best: TopologyHint):
         ([{"cpu": [no(1)]}], no(None)),
     ],
 )
-def test_a_single_node_or_nothing(hints: list[Hints], best: TopologyHint):
+def test_single_numa_node_admits_one_node_or_none(hints: list[Hints], best: TopologyHint):
     assert verdict("single-numa-node", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
 
 
-def test_on_a_machine_of_one_node_that_node_is_any():
+def test_a_machine_of_one_node_has_no_affinity():
     assert verdict("single-numa-node", Numa((0,)), [{"cpu": [yes(1)]}]) == TopologyDecision(yes(None), admitted=True)
 
 
@@ -95,7 +95,7 @@ def test_the_order_of_hints_and_resources_does_not_matter(resources, random):
 
 
 @given(st.lists(HINTS, min_size=1, max_size=3))
-def test_it_is_what_looking_at_every_combination_one_by_one_finds(resources):
+def test_the_merged_hint_equals_that_of_an_exhaustive_search(resources):
     assert merged(FOUR, resources) == by_hand(resources)
 
 

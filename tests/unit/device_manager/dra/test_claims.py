@@ -116,7 +116,7 @@ def test_a_container_whose_claim_is_not_prepared_is_an_error() -> None:
 
 
 @given(CLAIMS, INFOS, NAMES)
-def test_a_pod_that_comes_and_goes_changes_only_its_own_part(claims: Claims, info: ClaimInfo, pod: str) -> None:
+def test_adding_and_removing_a_pod_changes_only_its_own_part(claims: Claims, info: ClaimInfo, pod: str) -> None:
     known = claims.get(info.key)
     if known is not None and known.uid != info.uid:
         with pytest.raises(ResourceClaimError, match="previous pod force-deleted"):

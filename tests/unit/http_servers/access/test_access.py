@@ -93,7 +93,7 @@ def standalone(*, anonymous: bool = False) -> CheckedAccess:
 
 
 @pytest.mark.parametrize("token", ["", "good:alice"])
-async def test_a_client_that_is_gone_is_nobody_and_nobody_is_asked_who_it_is(token):
+async def test_a_departed_client_is_not_authenticated(token):
     api, asked = Api(), request("/metrics", token=token)
     cast("Any", asked.connection).socket = None
     assert await joined(api, anonymous=True).check(asked) == Denial(401, "Unauthorized")
@@ -170,12 +170,12 @@ async def test_a_bad_token_is_refused_even_where_anonymous_callers_get_in() -> N
     assert await access.check(request("/pods", token="bad")) == Denial(401, "Unauthorized")
 
 
-async def test_nobody_is_known_without_certificate_token_or_anonymous_access() -> None:
+async def test_no_caller_is_authenticated_without_certificate_token_or_anonymous_access() -> None:
     assert await joined(Api()).check(request("/pods")) == Denial(401, "Unauthorized")
     assert await joined(Api(), tokens=False).check(request("/pods", token="good:alice")) == Denial(401, "Unauthorized")
 
 
-async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
+async def test_a_silent_api_server_denies_access() -> None:
     access = joined(Api(0, 0, 0, 0, 0))
     assert await access.check(request("/metrics", token="good:alice")) == Denial(401, "Unauthorized")
     api = Api(503, 503, 503, 503, 503)
@@ -201,7 +201,7 @@ async def test_a_denied_review_is_not_retried() -> None:
     assert await api.reviews.user_of("good:alice") == UserInfo("alice", ("g",), "1", {"k": ["v"]}), "and not remembered"
 
 
-async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
+async def test_an_invalid_answer_denies_access() -> None:
     async def call(call: ApiCall) -> ApiAnswer:
         return ApiAnswer(status=201, body=b'{"status":{"authenticated":"yes"}}')
 
@@ -227,7 +227,7 @@ def reviews_of(
 @pytest.mark.parametrize(
     "status", [b"{}", b'{"authenticated":false,"user":{"username":"a"}}', b'{"authenticated":true,"user":{}}']
 )
-async def test_a_token_without_an_authenticated_user_name_is_nobodys(status: bytes) -> None:
+async def test_a_token_without_a_user_name_is_refused(status: bytes) -> None:
     reviews, _ = reviews_of(status)
     assert await reviews.user_of("x") is None
 
@@ -260,7 +260,7 @@ async def test_without_tls_or_a_connection_there_is_no_certificate() -> None:
     assert await Authenticator().identify(closed) is None
 
 
-async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:
+async def test_a_standalone_node_requires_only_a_certificate() -> None:
     assert isinstance(await standalone().check(request("/pods", user="x")), UserInfo)
     assert await standalone().check(request("/pods", token="good:x")) == Denial(401, "Unauthorized")
     assert await standalone().check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
@@ -298,7 +298,7 @@ async def test_a_cache_is_bounded_and_forgets_in_time() -> None:
     assert len(cache._answers) == MAX_ANSWERS
 
 
-async def test_an_answer_is_asked_for_as_long_as_somebody_waits_for_it() -> None:
+async def test_a_review_continues_while_a_caller_waits_for_it() -> None:
     cache: AnswerCache[int] = AnswerCache(lambda _: 60.0)
     asked, ended = asyncio.Event(), asyncio.Event()
 

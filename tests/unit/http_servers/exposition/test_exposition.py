@@ -53,7 +53,7 @@ def test_numbers_keep_their_value(value):
     assert float(number(value)) == float(value) if not isinstance(value, int) or abs(value) < 1e300 else True
 
 
-def test_numbers_that_are_none():
+def test_infinities_and_nan_are_written_as_prometheus_does():
     assert (number(math.inf), number(-math.inf), number(math.nan)) == ("+Inf", "-Inf", "NaN")
 
 

@@ -73,7 +73,7 @@ def test_a_counter_of_the_kubelet_without_total_is_of_unknown_type():
     assert [(one.name, one.type, one.samples[0].value) for one in families(page)] == [("renew_errors", "unknown", 3)]
 
 
-def test_every_metric_of_the_catalogue_can_be_told():
+def test_every_metric_of_the_catalogue_can_be_exposed():
     known = catalogue()
     samples = [
         MetricSample(

@@ -71,7 +71,7 @@ def test_objects_have_their_number_and_size():
     assert [kind.unit for kind in found.kinds] == ["count", "bytes"]
 
 
-def test_nothing_contends_and_pprof_is_told_so():
+def test_contention_profiles_are_empty():
     found = decoded(pprof.encoded(stacks.of_contention(), 1.0))
     assert kinds(found) == [("contentions", "count"), ("delay", "nanoseconds")]
     assert not found.sample

@@ -40,7 +40,7 @@ def test_no_two_endpoints_have_one_path():
         ("/logs/{path*}", "/logs/", {"path": ""}),
     ],
 )
-def test_a_path_matches_what_it_says(path, asked, names):
+def test_a_path_matches_its_pattern(path, asked, names):
     match = re.fullmatch(pattern(path), asked)
     assert (match.groupdict() if match else None) == names
 

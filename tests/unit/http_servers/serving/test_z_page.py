@@ -30,7 +30,7 @@ def test_the_first_form_that_is_served_is_taken(accept, media, version):
     "accept",
     ["", "*/*", "text/plain", "text/html, text/*;q=0.8", "application/json;as=Statusz;v=v1beta1;g=config.k8s.io,*/*"],
 )
-def test_text_is_for_who_asks_for_it_or_for_nothing(accept):
+def test_text_is_served_on_request_or_without_an_accept_header(accept):
     assert negotiated(accept, "Flagz") is None
 
 
@@ -54,7 +54,7 @@ def test_any_header_is_text_a_form_or_refused(accept):
 @pytest.mark.parametrize(
     ("media", "read"), [("application/json", json.loads), ("application/yaml", msgspec.yaml.decode)]
 )
-def test_a_form_says_what_it_is(media, read):
+def test_each_format_declares_its_content_type(media, read):
     form = Form(media, "v1beta1", "Flagz")
     assert read(form.page({"flags": {"v": "2"}})) == {
         "kind": "Flagz", "apiVersion": "config.k8s.io/v1beta1", "metadata": {"name": "kubelet"}, "flags": {"v": "2"},

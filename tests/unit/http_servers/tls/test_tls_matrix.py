@@ -170,7 +170,7 @@ def test_suites_are_for_versions_up_to_1_2_and_do_not_keep_1_3_away(serving):
     assert agrees(server(serving["ECDSA"], tlsCipherSuites=["TLS_AES_128_GCM_SHA256"]), client("TLS12")) == "TLSv1.2"
 
 
-def test_a_suite_that_this_openssl_does_not_have_leaves_nothing_to_agree_upon(serving):
+def test_a_suite_unknown_to_this_openssl_leaves_no_common_suite(serving):
     with pytest.raises(ssl.SSLError):
         server(serving["RSA"], tlsCipherSuites=["TLS_RSA_WITH_RC4_128_SHA"])
 
@@ -258,7 +258,7 @@ def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
         assert identity_on(connection) == (user and (user, ("system:masters",)))
 
 
-def test_a_verdict_that_cannot_be_seen_is_a_bad_one(cluster, serving, monkeypatch):
+def test_an_unreadable_verification_result_is_a_failure(cluster, serving, monkeypatch):
     ends = server(serving["ECDSA"], cluster.ca)
     connection = handshake(ends, client(pair=cluster.pair("alice")))[1]
     assert identity_on(connection) == ("alice", ("system:masters",))

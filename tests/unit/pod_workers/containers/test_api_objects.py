@@ -105,7 +105,7 @@ def test_an_optional_object_that_cannot_be_read_is_waited_for():
         made(absent("Secret", "s", "Unreachable"), env=[key_ref("secret", "s", "k", optional=True)])
 
 
-def test_names_that_no_variable_can_have_are_skipped_and_told():
+def test_invalid_variable_names_are_skipped_and_reported():
     found = made(config_map("m", **{"a.b": "1", "ü": "2"}), envFrom=[{"configMapRef": {"name": "m"}}])
     assert found.values == {"a.b": "1"}
     assert found.skipped == [
@@ -205,7 +205,7 @@ def test_an_ipv6_address_is_bracketed_in_urls():
         ("metadata.name", True, False),
     ],
 )
-def test_the_nodes_addresses_are_asked_for_only_where_somebody_wants_them(path, host_network, wants):
+def test_node_addresses_are_requested_only_for_pods_that_use_them(path, host_network, wants):
     entry = {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": path}}}
     spec = {"hostNetwork": host_network, "containers": [{"name": "c", "env": [entry]}]}
     whole = decode_pod(encode({"metadata": {"name": "p"}, "spec": spec}))

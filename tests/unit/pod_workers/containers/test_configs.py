@@ -247,7 +247,7 @@ def sized(**resources: dict[str, str]) -> dict[str, object]:
         ([sized(requests={"memory": "1Gi"})], {"priorityClassName": "system-node-critical"}, -997),
     ],
 )
-def test_the_more_memory_was_asked_for_the_later_it_is_killed(containers, spec, expected):
+def test_a_higher_memory_request_gives_a_lower_oom_score(containers, spec, expected):
     wanted = pod(containers=containers, **spec)
     assert oom_score(wanted, wanted.spec.containers[0], 4 * GIB) == expected
 
@@ -258,7 +258,7 @@ def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
     assert oom_score(wanted, wanted.spec.initContainers[0], 4 * GIB) == 500
 
 
-def test_without_quotas_there_is_none():
+def test_no_quota_is_set_when_quotas_are_off():
     wanted = pod(containers=[sized(limits={"cpu": "1", "memory": "1Gi"})])
     enforced = limits(wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), period_us=100_000)
     assert (enforced.cpu_quota, enforced.cpu_shares, enforced.memory_bytes) == (100_000, 1024, GIB)

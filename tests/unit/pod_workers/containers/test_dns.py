@@ -34,7 +34,7 @@ def dns(policy: str = "ClusterFirst", servers: tuple[str, ...] = ("10.96.0.10",)
         ("None", False, Dns()),
     ],
 )
-def test_the_policy_decides_whose_names_are_asked(policy, host_network, expected):
+def test_the_policy_decides_which_resolvers_are_used(policy, host_network, expected):
     assert dns(policy, hostNetwork=host_network) == expected
 
 
@@ -79,7 +79,7 @@ def test_without_a_file_of_the_host_the_node_itself_is_asked(node_ip, servers):
     assert without_host_file(node_ip) == Dns(servers=servers, searches=["."])
 
 
-def test_users_are_told_what_their_pod_does_not_get():
+def test_a_pod_has_an_event_for_each_omitted_dns_setting():
     wanted = Pod(spec=PodSpec(dnsPolicy="ClusterFirst"))
     assert warnings(wanted, HOST, ["10.96.0.10"], "cluster.local") == []
     ((reason, text),) = warnings(wanted, HOST, [], "")

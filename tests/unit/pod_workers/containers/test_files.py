@@ -31,12 +31,12 @@ def message(tmp_path, words: str | None = None, log: str = "", *, fallback: bool
     return files.termination_message(f"{tmp_path}/words", str(tmp_path), "0.log", fallback=fallback)
 
 
-def test_the_last_words_are_the_tail_of_their_file(tmp_path):
+def test_the_termination_message_is_the_tail_of_its_file(tmp_path):
     assert message(tmp_path, "x" * 5000 + "end") == "x" * 4093 + "end"
 
 
 @pytest.mark.parametrize("words", [None, ""])
-def test_without_last_words_the_end_of_the_log_stands_in_where_asked_for(tmp_path, words):
+def test_the_log_tail_replaces_a_missing_termination_message_if_requested(tmp_path, words):
     log = "".join(line(f"line {number}") for number in range(100)) + line("par", "P") + line("tial")
     found = message(tmp_path, words, log)
     assert found.endswith("line 99\npartial\n")
@@ -53,18 +53,18 @@ def test_the_end_of_the_log_has_at_most_two_kilobytes(tmp_path):
     assert len(message(tmp_path, None, line("é" * 3000)).encode()) <= files.FALLBACK_BYTES
 
 
-def test_last_words_are_not_read_through_a_link(tmp_path):
+def test_a_termination_message_is_not_read_through_a_link(tmp_path):
     (tmp_path / "secret").write_text("secret")
     os.symlink(tmp_path / "secret", tmp_path / "words")
     assert message(tmp_path) == ""
 
 
-def test_a_fifo_in_place_of_last_words_holds_nobody_up(tmp_path):
+def test_a_fifo_in_place_of_the_termination_message_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "words")
     assert message(tmp_path) == ""
 
 
-def test_each_instance_gets_a_new_file_for_its_last_words_that_anybody_may_write(tmp_path):
+def test_each_instance_gets_a_new_world_writable_termination_message_file(tmp_path):
     path = files.make_termination_log(str(tmp_path), Container(name="a"), 10)
     assert path == f"{tmp_path}/containers/a/0000000a"
     with open(path, "w") as file:
@@ -149,7 +149,7 @@ def test_removing_the_logs_of_a_pod_does_not_follow_links(tmp_path):
     assert os.listdir(logs) == []
 
 
-def test_a_pod_whose_name_made_no_log_directory_can_leave_nothing_of_it(tmp_path):
+def test_a_pod_without_a_log_directory_leaves_nothing(tmp_path):
     pod_dir = tmp_path / "pods" / "u"
     pod_dir.mkdir(parents=True)
     long = Pod(metadata=ObjectMeta(name="p" * 253, namespace="ns", uid="u"))

@@ -83,7 +83,7 @@ def test_on_cgroup_v1_a_pod_level_limit_also_bounds_the_swap_of_a_container_with
 
 
 @pytest.mark.parametrize("machine", [V1, V2])
-def test_a_kernel_that_does_not_account_for_swap_is_told_nothing(machine):
+def test_no_swap_limit_is_set_without_swap_accounting(machine):
     wanted = api_pod(HALF)
     blind = msgspec.structs.replace(machine, accounts_swap=False)
     assert swap_fields(wanted, wanted.spec.containers[0], "LimitedSwap", blind) == SwapFields()

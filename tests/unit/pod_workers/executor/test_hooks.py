@@ -61,7 +61,7 @@ async def test_a_hook_that_opens_a_port_fails_as_the_api_says():
     assert text == "Cannot run handler: invalid handler: tcpSocket"
 
 
-async def test_why_a_request_failed_is_reported_as_go_says_it():
+async def test_a_failed_request_has_the_error_text_of_go():
     async with answering(b"") as port:
         handler = LifecycleHandler(httpGet=HTTPGetAction(path="/x", port=port))
         with pytest.raises(HookFailed) as failed:
@@ -71,7 +71,7 @@ async def test_why_a_request_failed_is_reported_as_go_says_it():
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
-async def test_the_server_is_told_its_name_as_a_url_has_it(ip):
+async def test_the_server_gets_its_name_as_in_the_url(ip):
     told: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,7 +98,7 @@ async def test_whatever_status_is_answered_the_hook_has_run(line):
 @pytest.mark.parametrize(
     "answer", [b"", b"\r\n", b"HTTP/1.1 " + b"9" * 5000 + b"\r\n", b"HTTP/1.1 \xb2\r\n\r\n", b"x" * 80_000]
 )
-async def test_no_answer_in_http_is_a_failed_hook_and_nothing_worse(answer):
+async def test_an_answer_that_is_not_http_fails_the_hook_only(answer):
     async with answering(answer) as port:
         with pytest.raises(HookFailed):
             await hook(port)

@@ -53,7 +53,7 @@ def test_marks_do_not_add_up_over_restarts(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_where_no_mark_can_be_written_nothing_is_held_up(tmp_path: Path) -> None:
+def test_an_unwritable_mark_delays_nothing(tmp_path: Path) -> None:
     (tmp_path / "containers").write_text("no directory")
     instance_marks.begin(ACTOR, POD.spec.containers[0], str(tmp_path), 3)
     instance_marks.pre_stop_ended(ACTOR, RAN, str(tmp_path))

@@ -48,9 +48,7 @@ def test_an_empty_cgroup_a_dead_process_and_what_is_no_container_count_as_nothin
     assert running_in(tree, "/kubepods/none") == set()
 
 
-def test_a_sandbox_that_is_left_over_is_no_container(
-    tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_leftover_sandbox_is_no_container(tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place(tmp_path, ID, os.getpid())
     monkeypatch.setattr(pod_processes, "_program", lambda _: "pause")
     assert running_in(tree, "/kubepods/pod1") == set()

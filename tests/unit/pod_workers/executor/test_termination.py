@@ -53,7 +53,7 @@ def test_a_hook_that_outlives_the_grace_is_left_behind():
     assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
 
 
-def test_nothing_waits_any_more_for_a_container_that_could_not_be_stopped():
+def test_a_container_that_could_not_be_stopped_blocks_nothing():
     class Refuses(Runtime):
         async def stop_container(self, container_id, seconds):
             await super().stop_container(container_id, seconds)

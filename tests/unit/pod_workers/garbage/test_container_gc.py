@@ -36,7 +36,7 @@ def test_the_newest_dead_one_of_each_name_stays():
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(S))), st.integers(1, 3))
-def test_nothing_that_may_live_goes_and_so_many_stay(history, keep):
+def test_no_container_that_may_run_is_removed_and_the_configured_number_stays(history, keep):
     runtime = PodRuntime(uid="u", containers=[ran(f"{name}{n}", state) for n, (name, state) in enumerate(history)])
     going = dead_containers(runtime, ContainerGcPolicy(keep), NOW)
     assert all(one.state is S.EXITED for one in going)
@@ -53,12 +53,12 @@ def test_a_sandbox_goes_when_it_is_dead_empty_and_not_the_newest():
 
 
 @pytest.mark.parametrize(("flag", "expected"), [(1, 1), (0, 1), (4, 4), (-1, -1)])
-def test_the_flag_says_how_many_but_the_last_one_always_stays(flag, expected):
+def test_the_flag_sets_the_number_and_the_last_one_always_stays(flag, expected):
     assert policy_of({"maximum-dead-containers-per-container": flag}).of_each == expected
     assert policy_of({}) == ContainerGcPolicy(1, -1, 0.0)
 
 
-def test_a_young_one_stays_for_a_while():
+def test_a_young_dead_container_stays_for_its_minimum_age():
     runtime = PodRuntime(uid="u", containers=[ran("a3", at=999), ran("a2", at=980), ran("a1", at=940)])
     assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=60.0), NOW)] == ["a1"]
     assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=20.0), NOW)] == ["a2", "a1"]
@@ -93,7 +93,7 @@ def test_the_node_is_held_to_its_bound_each_container_keeping_its_share(lengths,
     assert [one.id for one in surplus(histories(*lengths), ContainerGcPolicy(-1, most), NOW)] == going
 
 
-def test_before_its_age_nothing_goes_for_the_nodes_sake_either():
+def test_the_nodes_bound_removes_no_container_before_its_minimum_age():
     assert [one.id for one in surplus(histories(4), ContainerGcPolicy(-1, 1, min_age=NOW - 25), NOW)] == ["a2", "a1"]
 
 

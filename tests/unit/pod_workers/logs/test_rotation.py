@@ -256,7 +256,7 @@ def test_a_link_is_not_compressed(tmp_path):
     st.lists(st.sampled_from([*OLD, *(f"{name}.gz" for name in OLD), "1.log.20260101-000000", "0.log"])),
     st.integers(2, 6),
 )
-def test_so_many_stay_the_newest_ones_and_nothing_of_others_goes(names, files):
+def test_the_newest_rotated_logs_stay_and_other_files_are_untouched(names, files):
     names = sorted(set(names))
     todo = rotation_plan("0.log", names, files)
     left = [name for name in names if name not in todo.remove]

@@ -35,7 +35,7 @@ def test_a_pod_that_ran_to_its_end_before_ends():
     assert decide(over).state.phase is PodWorkerPhase.TERMINATING
 
 
-def test_where_the_node_ends_pods_before_a_shutdown_it_is_asked_first_whether_it_did():
+def test_the_shutdown_manager_is_asked_first_on_a_node_with_shutdown_windows():
     over = RuntimeObserved(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
     step = decide(over, ends_pods=True)
     assert (effects(step), step.state.phase) == (["AskForKillOrder"], PodWorkerPhase.ADMITTING)
@@ -47,6 +47,6 @@ def test_a_pod_that_runs_when_its_worker_begins_is_admitted_again_and_goes_on():
     assert effects(decide(state)) == ["Admit"]
 
 
-def test_a_look_that_may_be_incomplete_admits_nobody():
+def test_an_incomplete_status_admits_no_pod():
     state = Interrupted().apply(RuntimeObserved(runtime(boxes=())).apply(wanted()))
     assert effects(decide(state)) == ["Look"]

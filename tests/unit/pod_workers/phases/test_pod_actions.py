@@ -267,7 +267,7 @@ def test_with_never_nothing_is_started_again_after_a_sandbox_was_lost(state):
     assert do(wanted, ran("a", state), ran("i1", S.EXITED), boxes=gone_box()).done
 
 
-def test_the_policy_of_a_container_holds_over_that_of_its_pod_when_the_sandbox_was_lost():
+def test_a_containers_policy_wins_over_the_pods_when_the_sandbox_was_lost():
     always, never = (Container(name=name, image="i", restartPolicy=name.title()) for name in ("always", "never"))
     ended = ran("always", S.EXITED, exit_code=137), ran("never", S.EXITED, exit_code=137)
     for policy in ("Never", "Always"):
@@ -364,7 +364,7 @@ histories = st.lists(st.tuples(st.sampled_from("abi"), states, st.integers(0, 2)
 
 
 @given(histories, st.sampled_from(["Always", "OnFailure", "Never"]), st.booleans())
-def test_whatever_the_history_what_runs_and_is_well_is_left_alone(history, policy, ready):
+def test_a_healthy_running_container_is_left_alone_in_any_history(history, policy, ready):
     containers = [ran(name, state, exit_code=code, count=count) for name, state, code, count in history]
     wanted = pod("a", "b", init=(Container(name="i", image="i"),), policy=policy)
     actions = do(wanted, *containers, boxes=(box(ready=ready),))
@@ -401,7 +401,7 @@ def test_an_init_container_can_restart_all_too():
     assert [one.name for one in do(wanted, ran("i", S.EXITED, exit_code=88)).restart_all] == ["i"]
 
 
-def test_one_that_restarts_all_again_and_again_has_its_pause():
+def test_a_container_that_restarts_all_repeatedly_has_a_backoff():
     wanted = Pod(spec=PodSpec(containers=[restarts_all("a"), Container(name="b", image="i")]))
     row: dict[str, Any] = {
         "annotations": {"io.kubernetes.container.restartCount": "2", CONTAINER_RESTARTS_IN_A_ROW: "2"}

@@ -39,13 +39,13 @@ def test_a_pod_without_a_sandbox_gets_one_with_its_containers():
     assert [start.container.name for start in effect.start] == ["a", "b"]
 
 
-def test_after_a_change_in_the_runtime_it_is_looked_at_before_anything_is_decided():
+def test_a_change_in_the_runtime_causes_a_status_call_before_any_decision():
     step = decide(RuntimeTouched().apply(decide(running(pod(), boxes=())).state))
     assert effects(step) == ["LookAgain", "Publish"]
     assert effects(decide(RuntimeObserved(runtime(ran(), at=2.0)).apply(step.state))) == []
 
 
-def test_a_look_that_may_be_incomplete_decides_nothing():
+def test_an_incomplete_status_decides_nothing():
     step = decide(TryFailed("no answer", NOW, stale=True).apply(running(pod(), boxes=())))
     assert effects(step) == ["Look"]
     assert effects(decide(RuntimeObserved(runtime(boxes=(), at=2.0)).apply(step.state), now=NOW + 60.0)) == [
@@ -119,7 +119,7 @@ def test_a_probe_that_passes_again_withdraws_the_restart_of_a_container_that_sti
     assert decide(healthy).state.restarting == frozenset()
 
 
-def test_a_sandbox_waits_for_the_network_and_users_are_told_with_each_wake():
+def test_a_sandbox_waits_for_the_network_and_has_an_event_with_each_wake():
     facts = {"network_ready": False, "network_message": "no CNI"}
     step = decide(running(pod(), boxes=()), **facts)
     assert (effects(step), step.state.due) == (["Announce"], NOW + NETWORK_SECONDS)
@@ -140,7 +140,7 @@ def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
     assert effects(decide(rested(waits.state))) == ["Announce", "StopPod", "StartContainers"]
 
 
-def test_until_the_runtime_has_been_asked_a_sandbox_waits_and_nothing_is_reported():
+def test_a_sandbox_waits_silently_until_the_runtime_has_answered():
     step = decide(running(pod(), boxes=()), network_ready=False)
     assert (effects(step), step.state.due, step.state.waiting) == ([], NOW + NETWORK_SECONDS, {})
 

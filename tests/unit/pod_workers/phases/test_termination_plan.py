@@ -63,7 +63,7 @@ def test_a_container_of_an_unknown_pod_ends_as_its_annotations_say():
 
 
 @given(st.dictionaries(st.sampled_from(sorted(container_annotations(pod(), Start(Container(name="a"), 0)))), st.text()))
-def test_annotations_that_somebody_spoiled_do_not_stop_an_termination(annotations):
+def test_invalid_annotations_do_not_prevent_a_termination(annotations):
     assert plan(ran(**annotations), None).grace >= 0
 
 
@@ -74,7 +74,7 @@ def test_a_sidecar_ends_after_regular_containers_and_the_sidecars_behind_it():
     assert waits_for(wanted, terminations) == {"a": set(), "b": set(), "s2": {"a", "b"}, "s1": {"a", "b", "s2"}}
 
 
-def test_nobody_waits_for_an_init_container_or_an_ephemeral_one():
+def test_no_container_waits_for_an_init_or_ephemeral_container_to_stop():
     side = Container(name="s", restartPolicy="Always")
     debug = Container(name="debug")
     spec = PodSpec(

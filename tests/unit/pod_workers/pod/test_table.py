@@ -24,7 +24,7 @@ def test_every_phase_is_reached_from_admission_and_leads_to_the_end():
     assert all(PodWorkerPhase.FINISHED in reachable(phase) for phase in PodWorkerPhase)
 
 
-def test_only_a_finished_pod_has_no_way_on():
+def test_only_the_finished_phase_has_no_transition():
     assert [phase for phase, ways in TRANSITIONS.items() if not ways] == [PodWorkerPhase.FINISHED]
 
 

@@ -23,7 +23,7 @@ def test_processes_are_looked_for_when_something_that_ran_is_not_listed_any_more
     assert not needs_process_check(EMPTY, EMPTY, NOTHING), "a pod that waits to be started costs nothing"
 
 
-def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_some_are_unlisted() -> None:
+def test_processes_are_searched_at_the_first_empty_status_and_while_containers_are_unlisted() -> None:
     assert needs_process_check(EMPTY, None, NOTHING)
     assert needs_process_check(PodRuntime(uid="u", containers=[ENDED]), None, NOTHING)
     assert not needs_process_check(WHOLE, None, NOTHING)

@@ -74,7 +74,7 @@ def test_critical_pods_yield_to_higher_priorities_only():
     assert isinstance(chosen(higher, static), Refusal)
 
 
-def test_where_nobody_can_make_room_the_refusal_says_what_is_lacking():
+def test_a_refusal_names_the_missing_resource_if_no_victims_help():
     refused = chosen(critical(cpu=1100), demand("a", cpu=1000))
     assert refused == Refusal(
         "UnexpectedAdmissionError",

@@ -179,7 +179,7 @@ async def test_a_certificate_that_cannot_be_used_is_said_to_be_that(tmp_path: Pa
     assert server.connections == 0
 
 
-async def test_nobody_listens(tmp_path: Path) -> None:
+async def test_a_refused_connection_is_unreachable(tmp_path: Path) -> None:
     server = ApiServer(tmp_path, ok)
     await server.start()
     await server.stop()

@@ -36,7 +36,7 @@ def credential(**status: Any) -> str:
     return json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status})
 
 
-async def test_it_is_run_with_arguments_environment_and_what_it_is_to_know(tmp_path: Path) -> None:
+async def test_an_exec_plugin_is_run_with_arguments_environment_and_exec_info(tmp_path: Path) -> None:
     said = credential(token="t", expirationTimestamp="2030-01-02T03:04:05Z")
     access = plugin(
         tmp_path,
@@ -53,7 +53,7 @@ async def test_it_is_run_with_arguments_environment_and_what_it_is_to_know(tmp_p
     assert rest.startswith("$(id); one b c /")
 
 
-async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
+async def test_a_missing_plugin_is_reported_with_its_install_hint() -> None:
     access = ServerAccess(
         server="https://s", exec=Exec(api_version=V1, command="no-such-plugin", install_hint="apt it")
     )
@@ -99,7 +99,7 @@ async def test_a_flood_of_complaints_is_cut_in_the_process_that_reads_it(tmp_pat
     assert len(str(caught.value)) < 1000
 
 
-async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
+async def test_a_hanging_plugin_is_killed_with_its_children(tmp_path: Path) -> None:
     access = plugin(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child; wait", timeout=5)
     runs: list[PluginRun] = []
     with pytest.raises(NoCredentials, match="no answer within 5 s"):
@@ -112,7 +112,7 @@ async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> Non
         await asyncio.sleep(0.01)
 
 
-async def test_it_is_run_again_when_its_token_ends_or_is_refused(tmp_path: Path) -> None:
+async def test_a_plugin_is_run_again_when_its_token_expires_or_is_refused(tmp_path: Path) -> None:
     now = [1000.0]
     script = f"echo x >> {tmp_path}/runs; echo '{credential(token='t', expirationTimestamp='1970-01-01T00:33:20Z')}'"
     credentials = Credentials(plugin(tmp_path, script), lambda: now[0])
@@ -131,7 +131,7 @@ async def test_it_is_run_again_when_its_token_ends_or_is_refused(tmp_path: Path)
     assert runs() == 3
 
 
-async def test_one_that_fails_is_not_run_for_each_request(tmp_path: Path) -> None:
+async def test_a_failing_plugin_is_not_run_for_each_request(tmp_path: Path) -> None:
     now = [1000.0]
     credentials = Credentials(plugin(tmp_path, f"echo x >> {tmp_path}/runs; exit 1"), lambda: now[0])
     for _ in range(3):
@@ -167,7 +167,7 @@ async def test_a_token_file_is_read_each_minute_and_outlives_a_moment_without_it
     assert await credentials.headers() == [("Authorization", "Bearer two")]
 
 
-async def test_its_runs_and_the_age_and_rest_of_its_certificates_are_counted(tmp_path: Path) -> None:
+async def test_plugin_runs_and_ages_of_its_certificates_are_counted(tmp_path: Path) -> None:
     authority, metrics, now = Authority(tmp_path / "ca"), Metrics(catalogue(strict=True)), time.time() + 100
     counts = PluginMetrics(metrics)
     counts.tell_rest(now)

@@ -98,7 +98,7 @@ def test_a_certificate_in_data_and_its_key_in_a_file_are_both_data(tmp_path: Pat
     assert (access.cert_data, access.key_data, access.key_file) == (CERT, KEY, "")
 
 
-def test_other_ways_to_be_somebody(tmp_path: Path) -> None:
+def test_other_authentication_methods_are_read(tmp_path: Path) -> None:
     assert read(tmp_path, user={"token": "t"}).token == "t"
     basic = read(tmp_path, user={"username": "u", "password": "p"})
     assert (basic.username, basic.password) == ("u", "p")
@@ -141,7 +141,7 @@ def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, monkeypatch
         load(str(path))
 
 
-def test_a_loader_that_does_not_answer_is_killed_and_said(tmp_path: Path) -> None:
+def test_a_silent_loader_is_killed_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(yaml.safe_dump(document()))
     with pytest.raises(KubeconfigError, match=r"loader of the kubernetes package: gave no answer within 0\.01 s"):
@@ -303,7 +303,7 @@ PART = st.dictionaries(FIELD, JSON, max_size=5)
     cluster=JSON | PART, user=JSON | PART, frame=st.dictionaries(st.sampled_from(list(document())), JSON, max_size=2)
 )
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-def test_whatever_is_in_it_it_is_read_or_refused(cluster: Any, user: Any, frame: dict[str, Any]) -> None:
+def test_any_kubeconfig_is_read_or_refused(cluster: Any, user: Any, frame: dict[str, Any]) -> None:
     made = document()
     made["clusters"][0]["cluster"] = cluster
     made["users"][0]["user"] = user

@@ -14,7 +14,7 @@ from actors.shared.api.lines import Lines, LineTooLong
 
 
 @given(st.lists(st.binary(max_size=20).map(lambda each: each.replace(b"\n", b"").strip()), max_size=8), st.data())
-def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
+def test_lines_are_the_same_for_any_chunking(lines: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(line + b"\n" for line in lines) + b"unfinished"
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     found, reader = [], Lines()

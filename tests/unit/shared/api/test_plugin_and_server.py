@@ -27,7 +27,7 @@ def issue(path: Path, **status: str) -> None:
     path.write_text(json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status}))
 
 
-async def test_a_token_that_is_refused_is_asked_for_again_and_the_call_is_sent_again(tmp_path: Path) -> None:
+async def test_a_refused_token_is_renewed_and_the_call_repeated(tmp_path: Path) -> None:
     async def picky(request: Request) -> Reply:
         return Answer(200 if request.headers["authorization"] == f"Bearer {good}" else 401)
 

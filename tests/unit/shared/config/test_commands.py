@@ -25,7 +25,7 @@ def test_check_accepts_what_start_would_accept(write):
     )
 
 
-def test_check_says_every_problem_and_exits_1(write):
+def test_check_reports_every_problem_and_exits_1(write):
     code, _, err = do("check", f"--config={write('maxPods: -1')}", "--port=0")
     assert (code, len(err.splitlines())) == (1, 2)
 
@@ -67,7 +67,7 @@ def test_every_field_is_explained():
         assert (code, out.splitlines()[0].partition(":")[0], len(out.splitlines()) >= 2) == (0, entry.path, True)
 
 
-def test_a_rule_of_what_a_field_is_in_is_reported_and_that_a_flag_is_deprecated():
+def test_explain_shows_the_rule_of_an_enclosing_field_and_the_deprecation_of_a_flag():
     out = do("explain", "logging.options.json.splitStream", "--maximum-dead-containers", "--node-ip")[1]
     assert "rule:    alpha options need the feature gate LoggingAlphaOptions" in out
     assert out.count("  deprecated\n") == 1

@@ -18,7 +18,7 @@ def test_the_group_gates_switch_their_stage_but_not_what_is_named_or_locked():
     assert enabled("InformerResourceVersion", {"AllAlpha": False, "AllBeta": False})
 
 
-def test_the_state_of_every_gate_is_its_default_unless_told_otherwise():
+def test_every_gate_has_its_default_unless_set():
     states = all_states({"PodsAPI": True})
     assert {name for name, gate in GATES.items() if states[name] != gate.default} == {"PodsAPI"}
 

@@ -23,7 +23,7 @@ def problems_of(argv, host):
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_without_a_word_the_agent_is_standalone_and_secure(host):
+def test_an_agent_without_flags_is_standalone_and_secure(host):
     agent = load([], host)
     assert (agent.standalone, agent.node_name, agent.root_dir) == (True, "node-a", "/var/lib/kubelet")
     config = agent.config
@@ -217,7 +217,7 @@ def test_the_sample_that_is_shipped_is_accepted_and_strict(host):
     assert (agent.config.seccompDefault, agent.config.podPidsLimit, agent.warnings) == (True, 4096, ())
 
 
-def test_a_standalone_agent_that_would_let_anybody_in_is_refused(host, write):
+def test_a_standalone_agent_with_open_access_is_refused(host, write):
     (problem,) = problems_of(["--anonymous-auth"], host)
     assert problem.startswith("authorization.mode")
     kubeconfig = write("", "kubeconfig")

@@ -63,7 +63,7 @@ async def test_a_name_that_is_reserved_by_a_try_that_fails_is_used_by_the_next()
         await first
 
 
-async def test_a_create_that_goes_on_for_longer_is_told_apart_from_a_name_that_is_taken() -> None:
+async def test_a_slow_create_is_distinguished_from_a_taken_name() -> None:
     fake, pod = FakeRuntime(), sandbox_config()
     goes_on = asyncio.Event()
     fake.faults.add("RunPodSandbox", Fault(held=goes_on, times=1))

@@ -52,7 +52,7 @@ async def test_the_status_of_another_than_was_asked_for_is_not_believed(monkeypa
         await fake.client().pod_sandbox_status("mine")
 
 
-async def test_a_stop_of_what_is_gone_is_a_success_where_the_runtime_answers_not_found() -> None:
+async def test_stopping_a_missing_container_succeeds() -> None:
     client = FakeRuntime("1.6").client()
     await client.stop_container("gone", 1)
     await client.stop_pod_sandbox("gone")

@@ -78,7 +78,7 @@ def test_a_container_status_is_reported_in_full() -> None:
     assert container.restart_count == 7
 
 
-def test_the_never_of_any_runtime_is_time_zero() -> None:
+def test_an_unset_time_of_any_runtime_is_zero() -> None:
     zero_of_go = -6795364578871345152
     for never in (0, zero_of_go):
         container = conversion.container_of(
@@ -96,7 +96,7 @@ def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
     assert conversion.container_state(17) is CriContainerState.UNKNOWN
 
 
-def test_an_event_of_a_later_runtime_is_told_with_its_pod() -> None:
+def test_an_event_of_an_unknown_type_is_reported_with_its_pod() -> None:
     event = cri.ContainerEventResponse(container_id="i", container_event_type=17)  # type: ignore[arg-type]
     event.pod_sandbox_status.metadata.uid = "u"
     told = conversion.event_of(event)
@@ -133,7 +133,7 @@ def test_a_sandbox_has_all_its_addresses_and_its_network_mode() -> None:
         (True, True, ""),
     ],
 )
-def test_a_condition_that_is_not_met_or_not_told_is_in_the_message(
+def test_a_condition_that_is_false_or_missing_is_in_the_message(
     runtime: bool | None, network: bool | None, message: str
 ) -> None:
     conditions = [
@@ -145,7 +145,7 @@ def test_a_condition_that_is_not_met_or_not_told_is_in_the_message(
     assert (status.runtime_ready, status.network_ready, status.message) == (bool(runtime), bool(network), message)
 
 
-def test_a_number_that_is_not_reported_is_none_and_zero_is_zero() -> None:
+def test_a_missing_number_is_none_and_zero_is_zero() -> None:
     usage = cri.MemoryUsage(timestamp=5, working_set_bytes=cri.UInt64Value(value=0))
     stats = stats_conversion.container_stats(cri.ContainerStats(memory=usage))
     assert stats.memory is not None

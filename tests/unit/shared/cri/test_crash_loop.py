@@ -65,7 +65,7 @@ def test_after_a_long_run_there_is_no_backoff():
     assert next_consecutive_restarts(long) == 1
 
 
-def test_the_pause_goes_by_consecutive_restarts_not_by_all_there_ever_were():
+def test_the_pause_depends_on_consecutive_restarts_only():
     assert start_not_before(dead(9, consecutive=1), 300.0, NOW) == 1010.0
     assert next_consecutive_restarts(dead(9, consecutive=1)) == 2
 

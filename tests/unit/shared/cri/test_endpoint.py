@@ -28,7 +28,7 @@ def test_a_unix_url_and_a_bare_path_name_the_same_socket(endpoint: str) -> None:
         ("/run/\0", "NUL"),
     ],
 )
-def test_anything_else_is_refused_with_the_flag_and_the_value_named(endpoint: str, said: str) -> None:
+def test_another_scheme_is_refused_with_flag_and_value(endpoint: str, said: str) -> None:
     with pytest.raises(EndpointError, match=said) as caught:
         socket_path(endpoint, IMAGE_FLAG)
     assert str(caught.value).startswith(f"{IMAGE_FLAG}: {endpoint!r}: ")

@@ -21,7 +21,7 @@ from tests.support.fake_cri.programs import program_of
 from tests.support.fake_cri.world import RpcFailure
 
 
-async def test_faults_meet_as_many_calls_as_ordered_in_their_order() -> None:
+async def test_faults_affect_the_ordered_number_of_calls_in_order() -> None:
     fake = FakeRuntime()
     fake.faults.add("Version", Fault(error="UNAVAILABLE", times=2))
     fake.faults.add("Version", Fault(error="INTERNAL", times=1))
@@ -130,7 +130,7 @@ def test_scripts_are_read() -> None:
     assert program_of(["sh", "-c", "while :; do :; done"]).seconds is None
 
 
-async def test_it_runs_from_the_command_line(tmp_path: Path) -> None:
+async def test_the_fake_runtime_runs_from_the_command_line(tmp_path: Path) -> None:
     socket = tmp_path / "s"
     process = subprocess.Popen([sys.executable, "-m", "tests.support.fake_cri", str(socket)])
     client = CriClient(str(socket))

@@ -62,7 +62,7 @@ async def test_a_redirect_to_another_host_is_the_last_answer(follow):
     assert (answer.status, len(asked)) == (302, 1)
 
 
-async def test_the_location_that_is_one_too_many_is_named_as_it_came(follow):
+async def test_the_redirect_over_the_limit_is_reported_verbatim(follow):
     with pytest.raises(ExchangeError) as refused:
         await follow(*["/again"] * 10, headers=[])
     assert str(refused.value) == 'Get "/again": stopped after 10 redirects'

@@ -16,7 +16,7 @@ def strict() -> ssl.SSLContext:
     return context
 
 
-def test_a_context_judges_as_a_go_program_does() -> None:
+def test_a_context_verifies_certificates_as_go_does() -> None:
     flags = as_go(strict()).verify_flags
     assert flags & ssl.VERIFY_X509_PARTIAL_CHAIN
     assert not flags & ssl.VERIFY_X509_STRICT

@@ -28,7 +28,7 @@ def test_one_of_each_family_counts_and_inner_ones_first():
     assert host_ips(node) == ["10.0.0.1", "fd00::1"]
 
 
-def test_a_node_that_tells_none_or_nonsense_has_none():
+def test_a_node_with_no_or_invalid_addresses_has_none():
     assert host_ips(addresses(("Hostname", "n"))) == []
     assert host_ips(b"") == host_ips(b"[]") == []
 
@@ -75,7 +75,7 @@ def ips(
     ("given", "expected"),
     [("10.0.0.8", ["10.0.0.8"]), ("10.0.0.8,fd00::7", ["10.0.0.8", "fd00::7"]), ("fd00::7", ["fd00::7"])],
 )
-def test_those_of_node_ip_are_taken(given, expected):
+def test_the_addresses_of_node_ip_are_used(given, expected):
     assert ips(given, looked_up=("10.0.0.7",)) == expected
     assert specified_ips(given) == tuple(expected)
 
@@ -89,7 +89,7 @@ def test_those_of_node_ip_are_taken(given, expected):
         ("10.9.9.9", 'node IP: "10.9.9.9" not found in the host\'s network interfaces'),
     ],
 )
-def test_one_that_nobody_could_reach_it_at_is_refused(given, why):
+def test_an_unreachable_address_is_refused(given, why):
     with pytest.raises(AddressError, match="failed to validate nodeIP") as caught:
         ips(given)
     assert why in str(caught.value)

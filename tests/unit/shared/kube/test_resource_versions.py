@@ -12,14 +12,14 @@ VERSIONS = st.integers(0, 10**30)
 
 
 @given(VERSIONS, VERSIONS)
-def test_they_are_ordered_as_numbers(one: int, other: int) -> None:
+def test_versions_are_ordered_as_numbers(one: int, other: int) -> None:
     found = order(str(one), str(other))
     assert found is not None
     assert (found > 0) - (found < 0) == (one > other) - (one < other)
     assert is_older(str(one), str(other)) is (one < other)
 
 
-def test_they_may_have_more_digits_than_a_number_is_read_from() -> None:
+def test_versions_may_have_any_number_of_digits() -> None:
     assert is_older("7" * 9_999, "1" + "0" * 9_999)
 
 

@@ -64,7 +64,7 @@ def test_more_shares_never_weigh_less(one, other):
     assert 1 <= shares_to_weight(low) <= shares_to_weight(high) <= 10000
 
 
-def test_systemd_is_told_the_same_by_its_own_names():
+def test_systemd_gets_the_same_limits_by_its_own_names():
     assert unit_properties(EVERYTHING, 2) == {
         "CPUWeight": ("t", 20),
         "CPUQuotaPerSecUSec": ("t", 500_000),
@@ -88,7 +88,7 @@ def test_memory_is_protected_on_v2_only():
     assert unit_properties(limits, 2) == {"MemoryMin": ("t", 4096), "MemoryLow": ("t", 8192)}
 
 
-def test_cpus_are_told_to_systemd_as_bits_on_v2_only():
+def test_systemd_gets_cpus_as_a_bit_mask_on_v2_only():
     limits = CgroupLimits(cpus=frozenset({0, 1, 9}))
     assert writes_v1(limits) == []
     assert writes_v2(limits) == [("cpuset", "cpuset.cpus", "0,1,9")]

@@ -107,7 +107,7 @@ def test_a_v1_hierarchy_that_a_program_mounted_beside_v2_leaves_it_version_2(tmp
 
 
 @pytest.mark.parametrize("number", [errno.EBUSY, errno.EINVAL, errno.ENOENT, errno.EOPNOTSUPP])
-def test_a_v2_controller_that_cannot_be_had_is_done_without(tmp_path, monkeypatch, number):
+def test_a_missing_v2_controller_is_skipped(tmp_path, monkeypatch, number):
     tree, written = v2(tmp_path).tree(), []
 
     def write(path, text):
@@ -141,7 +141,7 @@ def test_a_second_mount_of_a_hierarchy_is_not_a_second_hierarchy(tmp_path):
     assert [h.path for h in host.tree().hierarchies] == [str(tmp_path / "sys/fs/cgroup")]
 
 
-def test_a_host_without_cgroups_is_said_to_be_one(tmp_path):
+def test_a_host_without_cgroups_is_recognised(tmp_path):
     host = Host(tmp_path)
     host.mount("/tmp", "tmpfs", "size=1")
 
@@ -243,7 +243,7 @@ def test_removal_takes_every_hierarchy_and_what_the_runtime_made_below(tmp_path)
     assert tree.remove("/kubepods/pod1") == []
 
 
-def test_cgroups_in_use_are_named_and_the_others_removed(tmp_path):
+def test_removal_skips_and_reports_cgroups_in_use(tmp_path):
     tree = v1(tmp_path).tree()
     tree.create("/pod1")
     busy = tmp_path / "sys/fs/cgroup/memory/pod1"

@@ -20,6 +20,6 @@ async def test_input_is_passed_and_may_stay_unread() -> None:
     assert await run(["/bin/true"], b"x" * 100_000) == ""
 
 
-async def test_one_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "SECONDS", 0.2)
     assert await run(["/bin/sleep", "60"]) == "/bin/sleep did not end within 0.2 s"

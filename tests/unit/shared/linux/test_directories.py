@@ -19,7 +19,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     os.umask(before)
 
 
-def test_each_that_was_missing_has_the_mode_whatever_the_umask(tmp_path, umask):
+def test_each_missing_directory_is_created_with_the_mode_despite_the_umask(tmp_path, umask):
     os.chmod(tmp_path, 0o700)
     make_path(f"{tmp_path}/a/b/c", 0o750)
     modes = [stat.S_IMODE(os.stat(f"{tmp_path}{path}").st_mode) for path in ("", "/a", "/a/b", "/a/b/c")]

@@ -41,7 +41,7 @@ def test_the_command_is_run_with_its_words_as_they_are():
     assert subprocess.check_output(tied(["printf", *words])).decode() == "a b|$PPID||--|é|"
 
 
-def test_without_setpriv_it_is_the_command_as_it_is(monkeypatch, tmp_path):
+def test_the_command_is_unchanged_without_setpriv(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tied(["sleep", "300"]) == ["sleep", "300"]
 

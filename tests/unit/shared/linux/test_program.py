@@ -22,7 +22,7 @@ async def test_a_program_reads_prints_and_ends() -> None:
     assert process.returncode == 3
 
 
-async def test_one_whose_output_nobody_reads_is_killed_and_leaves_no_descriptor() -> None:
+async def test_a_program_whose_output_is_not_read_is_killed_and_leaves_no_descriptor() -> None:
     before = descriptors()
     async with asyncio.timeout(30), running(["/bin/sh", "-c", "yes >&2 & exec yes"]) as process:
         assert process.stdout is not None
@@ -33,7 +33,7 @@ async def test_one_whose_output_nobody_reads_is_killed_and_leaves_no_descriptor(
     assert descriptors() <= before
 
 
-async def test_one_that_does_not_read_what_it_is_given_is_killed_too() -> None:
+async def test_a_program_that_does_not_read_its_input_is_killed() -> None:
     async with asyncio.timeout(30), running(["/bin/sleep", "60"], stdin=PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(bytes(1 << 20))
@@ -72,7 +72,7 @@ async def test_a_program_whose_number_another_process_has_is_not_killed_again(mo
     assert killed == []
 
 
-async def test_one_that_ends_while_it_is_killed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_that_ends_while_being_killed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.killpg
 
     def too_late(group: int, number: int) -> None:

@@ -124,7 +124,7 @@ async def test_a_plugin_is_taken_when_its_socket_comes_and_given_back_when_it_go
         assert node.counted() == set()
 
 
-async def test_a_type_that_nobody_serves_is_refused_with_the_reason(node: Node) -> None:
+async def test_a_type_without_a_server_is_refused_with_the_reason(node: Node) -> None:
     async with node:
         node.come("a.sock", UNKNOWN)
         text = (
@@ -143,7 +143,7 @@ async def test_a_type_that_another_actor_serves_is_left_to_it(node: Node) -> Non
         assert node.plugins.received == [("b.sock", "")]
 
 
-async def test_a_plugin_that_is_not_valid_is_told_so_and_looked_at_again(node: Node) -> None:
+async def test_an_invalid_plugin_is_notified_and_checked_again(node: Node) -> None:
     async with node:
         node.served.refuses = "too old"
         node.come("a.sock")
@@ -167,7 +167,7 @@ async def test_a_plugin_whose_registration_failed_is_given_back_when_it_goes(nod
         await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
 
 
-async def test_a_socket_that_nobody_answers_at_is_tried_again_with_growing_pauses(node: Node) -> None:
+async def test_an_unanswered_socket_is_retried_with_growing_pauses(node: Node) -> None:
     async with node:
         node.come("a.sock")
         del node.plugins.there["a.sock"]

@@ -20,7 +20,7 @@ def test_disk_io_is_read_in_both_formats():
     assert blkio_of(sizes, counts) == {"8:0": DiskIo(1, 2, 3, 4), "8:16": DiskIo(0, 0, 5, 0)}
 
 
-def test_costs_are_read_where_they_are_counted():
+def test_io_cost_figures_are_read_if_the_kernel_counts_them():
     (found,) = io_of(
         "8:0 rbytes=1 wbytes=2 rios=3 wios=4 cost.usage=5 cost.wait=6 cost.indebt=7 cost.indelay=8"
     ).values()

@@ -84,7 +84,7 @@ def test_v1(tmp_path):
 
 
 @pytest.mark.parametrize("unified", [True, False])
-def test_a_cgroup_that_is_gone_has_nothing_known(tmp_path, unified):
+def test_a_missing_cgroup_has_no_figures(tmp_path, unified):
     found = read(tree(tmp_path, {}, unified=unified), "/gone", lambda: 5.0)
     assert (found.cpu_ns, found.memory_bytes, found.working_set_bytes, found.psi) == (None, None, None, {})
 
@@ -112,7 +112,7 @@ def test_cgroups_of_pods_are_found_whichever_driver_made_them(tmp_path):
     ]
 
 
-def test_the_companion_of_a_container_of_cri_o_is_not_taken_for_it(tmp_path):
+def test_conmon_of_cri_o_is_not_mistaken_for_its_container(tmp_path):
     container = "0c" * 32
     parent = "kubepods.slice/kubepods-pod1.slice"
     for name in (f"crio-{container}.scope/container", f"crio-conmon-{container}.scope"):
@@ -166,7 +166,7 @@ def test_a_link_in_place_of_the_logs_of_a_pod_names_and_measures_nothing_of_othe
     assert disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["logs"] == {}
 
 
-def test_interfaces_and_the_one_that_leads_out():
+def test_interfaces_are_listed_with_the_default_one():
     text = "Inter-| Receive\n face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
     text += "  eth0: 100 2 3 4 5 6 7 8 900 10 11 12 13 14 15 16\n  bad: x\n"
     (found,) = host.interfaces(text)
@@ -243,7 +243,7 @@ def test_a_network_volume_is_measured_by_its_file_system_alone(tmp_path, place):
 @pytest.mark.parametrize(
     ("given", "found"), [("/c/", {"runtime"}), ("c", {"runtime"}), ("/nowhere", set()), ("", set())]
 )
-def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, given, found):
+def test_the_cgroup_of_the_runtime_is_measured_if_it_is_configured(tmp_path, given, found):
     collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED, UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
@@ -253,7 +253,7 @@ def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, give
     assert [one.usage.memory_bytes for name, one in system.items() if name == "runtime"] == [1_000_000] * len(found)
 
 
-def test_the_cgroup_that_gathers_the_rest_is_looked_at_as_misc(tmp_path):
+def test_the_system_cgroup_is_measured_as_misc(tmp_path):
     collector = Collector(
         Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED, UNUSED, UNUSED
     )

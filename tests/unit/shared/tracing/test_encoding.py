@@ -24,7 +24,7 @@ def encoded(*spans: Span) -> otlp.ExportTraceServiceRequest:
     return otlp.ExportTraceServiceRequest.FromString(made.SerializeToString())
 
 
-def test_a_span_arrives_with_all_that_is_known_of_it() -> None:
+def test_a_span_is_exported_with_all_its_fields() -> None:
     one = span("Status", PARENT)
     attributes: dict[str, str | bool | int | float] = {"text": "t", "yes": True, "number": -3, "share": 0.5}
     for name, value in attributes.items():

@@ -67,7 +67,7 @@ def test_an_endpoint_without_a_scheme_is_a_name_and_a_port(endpoint: str, target
     assert target_of(endpoint) == target
 
 
-async def test_spans_arrive_in_batches_with_who_tells() -> None:
+async def test_spans_arrive_in_batches_with_their_resource() -> None:
     with Collector() as collector:
         async with exporting(collector.endpoint) as one:
             one.add(BATCH_SPANS + 1)
@@ -85,7 +85,7 @@ async def test_a_collector_may_listen_on_a_unix_socket(tmp_path: Path) -> None:
             assert len(collector.spans) == 1
 
 
-async def test_nothing_is_opened_for_nothing() -> None:
+async def test_no_connection_is_opened_without_spans() -> None:
     async with exporting("localhost:1") as one:
         await one.flush()
         assert one.exporter._channel is None
@@ -124,7 +124,7 @@ async def until_exported(one: Exporting, spans: int) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_a_batch_is_given_up_after_a_minute_for_what_comes_after_it() -> None:
+async def test_a_batch_is_dropped_after_a_minute_in_favour_of_later_ones() -> None:
     async with exporting(f"127.0.0.1:{free_port()}") as one:
         one.add(2)
         await one.flush()

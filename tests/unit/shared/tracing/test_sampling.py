@@ -17,7 +17,7 @@ def parent(*, sampled: bool) -> SpanContext:
 
 
 @given(IDS)
-def test_without_a_rate_or_with_none_nothing_is_sampled_of_its_own(trace_id: bytes) -> None:
+def test_no_root_span_is_sampled_without_a_rate(trace_id: bytes) -> None:
     assert not is_sampled(None, trace_id, bound_of(None))
     assert not is_sampled(None, trace_id, bound_of(0))
 
@@ -40,7 +40,7 @@ def test_a_trace_sampled_at_a_rate_is_sampled_at_a_higher_one(trace_id: bytes, r
 @pytest.mark.parametrize(
     ("low", "sampled"), [(0, True), ((1 << 62) - 1, True), (1 << 62, False), ((1 << 63) - 1, False)]
 )
-def test_half_is_sampled_by_the_upper_63_bits_of_the_last_eight_bytes(low: int, sampled: bool) -> None:
+def test_the_upper_63_bits_of_the_last_eight_bytes_decide_sampling(low: int, sampled: bool) -> None:
     # as the SDK in Go: the last eight bytes, big endian, without their lowest bit, against rate * 2^63
     trace_id = b"\xff" * 8 + (low << 1).to_bytes(8, "big")
     assert is_sampled(None, trace_id, bound_of(MILLION // 2)) is sampled

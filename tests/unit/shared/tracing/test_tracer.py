@@ -127,7 +127,7 @@ def test_a_trace_that_is_not_sampled_keeps_nothing_but_is_passed_on(tracer: Reco
     assert ended == []
 
 
-def test_a_state_of_other_vendors_goes_along(tracer: RecordingTracer) -> None:
+def test_trace_state_of_other_vendors_is_propagated(tracer: RecordingTracer) -> None:
     span = tracer.start("s", parent=read(PARENT, "a=1"))
     assert dict(headers_of(span))["tracestate"] == "a=1"
 
@@ -140,7 +140,7 @@ def test_a_span_ends_once(tracer: RecordingTracer, ended: list[Span]) -> None:
     assert (len(ended), span.end_ns) == (1, first)
 
 
-def test_where_nothing_is_traced_nothing_is_kept_or_passed_on() -> None:
+def test_no_span_is_kept_or_propagated_without_tracing() -> None:
     with OFF.within(PARENT), OFF.span("outer", {"a": 1}), OFF.around(OFF.start("s", parent=read(PARENT))) as span:
         span.set("b", 2)
         span.fail("no")

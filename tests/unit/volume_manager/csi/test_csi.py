@@ -87,7 +87,7 @@ def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
     assert mounter == CsiMounter(volume="v", path=path, persistent="pv-1", mount=mount)
 
 
-def test_the_volumes_own_read_only_is_for_whoever_attaches_it():
+def test_read_only_of_the_volume_is_for_the_attach_controller():
     given = pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
     (mounter,) = claimed(given, {"driver": "d.test", "volumeHandle": "h", "readOnly": True})
     assert isinstance(mounter, CsiMounter)
@@ -152,19 +152,19 @@ def test_the_first_of_the_access_modes_counts(modes, many, expected):
     assert access.access_mode(driver, modes) == expected
 
 
-def test_an_access_mode_that_nobody_knows_is_an_error():
+def test_an_unknown_access_mode_is_an_error():
     with pytest.raises(CsiError, match="unsupported access mode 'Some'"):
         access.access_mode(DRIVER, ["Some"])
 
 
-def test_a_driver_is_told_of_a_device_and_no_group_is_given_one():
+def test_a_driver_gets_a_block_capability_without_a_group():
     told = access.capability(DRIVER, device_step("/r"))
     assert (told.WhichOneof("access_type"), told.access_mode.mode) == ("block", MODE.SINGLE_NODE_WRITER)
     step = msgspec.structs.replace(device_step("/r"), group=7)
     assert pod_info.fs_group_to_apply(DRIVER, DriverSpec(fsGroupPolicy="File"), step) is None
 
 
-def test_a_driver_that_can_give_volumes_to_a_group_is_told_which():
+def test_a_driver_that_supports_groups_gets_the_pods_group():
     step = mount(group=7, fs_type="ext4", mount_options=["noatime"])
     told = access.capability(Driver(name="d", endpoint="", node_id="n", groups=True), step).mount
     assert (told.fs_type, list(told.mount_flags), told.volume_mount_group) == ("ext4", ["noatime"], "7")
@@ -225,7 +225,7 @@ def test_more_volumes_than_the_api_can_say_are_the_most_that_it_can():
     assert entry["allocatable"] == {"count": (1 << 31) - 1}
 
 
-def test_the_node_says_under_which_name_and_where_the_driver_knows_it():
+def test_the_node_has_the_id_and_topology_of_the_driver():
     patch = csi_node.node_patch({"metadata": {"labels": {"other": "o"}}}, DRIVER)
     assert patch == {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
     after = {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}

@@ -97,5 +97,5 @@ def test_a_claim_says_that_the_node_failed_and_whether_it_can_never_work(
 
 
 @pytest.mark.parametrize("code", ["", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED"])
-def test_a_claim_says_nothing_while_the_driver_may_be_at_it(code: str) -> None:
+def test_a_claim_is_not_written_while_the_driver_may_be_expanding(code: str) -> None:
     assert failed(claim(), Expansion(size="2Gi"), code, "no", "", again=True) is None

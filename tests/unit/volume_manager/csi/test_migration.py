@@ -176,7 +176,7 @@ def test_the_access_mode_of_an_inline_volume_follows_from_its_type(source: dict[
         ({"vsphereVolume": {"volumePath": "[ds] a/b.vmdk"}}, "csi.vsphere.vmware.com-[ds] a~b.vmdk", False),
     ],
 )
-def test_one_of_a_pod_is_mounted_below_the_pods_directory(source: dict[str, Any], name: str, read_only: bool) -> None:
+def test_an_inline_volume_is_mounted_below_its_pod(source: dict[str, Any], name: str, read_only: bool) -> None:
     (found,) = planned(source)
     assert isinstance(found, CsiMounter)
     assert found.path == f"/pods/u/volumes/kubernetes.io~csi/{name}/mount"
@@ -193,7 +193,7 @@ def test_one_of_a_pod_is_mounted_below_the_pods_directory(source: dict[str, Any]
         ),
     ),
 )  # fmt: skip
-def test_whatever_a_source_is_it_is_translated_or_refused(field: str, source: Any) -> None:
+def test_any_in_tree_source_is_translated_or_refused(field: str, source: Any) -> None:
     if source is None:
         return
     one = decode(encode({"name": "v", field: source}), Volume)
@@ -206,6 +206,6 @@ def test_whatever_a_source_is_it_is_translated_or_refused(field: str, source: An
         assert found.spec.csi.volumeHandle
 
 
-def test_the_cluster_is_told_of_every_plugin_whose_volumes_are_translated() -> None:
+def test_the_csi_node_lists_every_migrated_plugin() -> None:
     told = new_csi_node("n", "u")["metadata"]["annotations"][MIGRATED].split(",")
     assert len(told) == len(TRANSLATIONS)

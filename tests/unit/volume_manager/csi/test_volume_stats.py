@@ -102,7 +102,7 @@ async def test_a_driver_that_hangs_costs_its_own_figures_and_has_a_bounded_numbe
         assert all(one.figures for one in (await node.measure()).values()), "a late answer counts"
 
 
-async def test_however_many_ask_a_driver_is_asked_once_in_half_a_period() -> None:
+async def test_concurrent_requests_cause_one_call_per_half_period() -> None:
     drivers = Drivers()
     node = Node(drivers)
     async with node.harness:

@@ -172,7 +172,7 @@ async def test_thousands_of_files_are_written_compared_and_removed_with_pauses_f
     assert sorted(os.listdir(tmp_path)) == ["..data", "..t3", "key-0"]
 
 
-async def test_a_writing_that_was_cut_off_leaves_the_files_of_before_and_nothing_for_good(tmp_path):
+async def test_an_interrupted_write_leaves_the_earlier_files_and_no_remains(tmp_path):
     await write(str(tmp_path), [File("key-0", b"1", 0o644)], "..t1", None)
     files = [File(f"key-{number}", b"2", 0o644) for number in range(1000)]
     cut_off = asyncio.create_task(write(str(tmp_path), files, "..t2", None))

@@ -132,7 +132,7 @@ def test_a_source_without_a_name_is_an_error_of_the_volume(kind: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"data":{"k":1}}', b'{"data":{"k":"not base64!"}}'])
-def test_an_object_that_makes_no_sense_is_an_error_of_the_volume(body: bytes) -> None:
+def test_an_invalid_object_is_an_error_of_the_volume(body: bytes) -> None:
     with pytest.raises(ContentError, match="cannot be read"):
         made({"secret": {"secretName": "s"}}, Content({SECRET: ObjectState(SECRET, body)}))
 
@@ -253,7 +253,7 @@ async def test_a_token_is_bound_to_its_pod() -> None:
     assert (spec["audiences"], spec["expirationSeconds"]) == (["vault"], 1000)
 
 
-async def test_while_the_server_is_away_the_old_token_is_good_as_long_as_it_is_good() -> None:
+async def test_a_valid_token_is_kept_while_the_server_is_away() -> None:
     server = Server()
     await server.tokens.get(WANTED)
     server.down = True

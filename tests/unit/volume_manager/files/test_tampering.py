@@ -60,7 +60,7 @@ def deep(volume: Path) -> None:
 
 
 @pytest.mark.parametrize("tamper", [fifo, outside, linked_file, linked_name, directories, more, deep])
-async def test_a_volume_is_right_again_after_the_next_writing(tmp_path, tamper: Callable[[Path], None]):
+async def test_a_volume_is_repaired_by_the_next_write(tmp_path, tamper: Callable[[Path], None]):
     volume = tmp_path / "volume"
     volume.mkdir()
     assert await atomic.write(str(volume), FILES, "..1", None)

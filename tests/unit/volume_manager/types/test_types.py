@@ -162,6 +162,6 @@ def test_an_nfs_source_that_mount_could_misread_is_refused(server, path):
 
 
 @pytest.mark.parametrize(("mounter", "begin"), [("", ["mount"]), ("/opt/mounter", ["/opt/mounter", "mount"])])
-def test_the_mounter_that_was_named_is_given_the_whole_command(mounter, begin):
+def test_the_configured_mounter_gets_the_whole_command(mounter, begin):
     assert command("s:/", "/at", "nfs", ["ro", "soft"], mounter) == [*begin, "-t", "nfs", "-o", "ro,soft", "s:/", "/at"]
     assert command("s:/", "/at", "nfs", [], mounter) == [*begin, "-t", "nfs", "s:/", "/at"]

@@ -20,7 +20,7 @@ def well() -> RuntimeState:
     return RuntimeState(began=BEGAN).reported(report())
 
 
-def test_nothing_is_believed_before_the_first_report_or_half_a_minute():
+def test_the_runtime_state_is_unknown_before_the_first_report_or_half_a_minute():
     state = RuntimeState(began=BEGAN)
     assert not state.settled(BEGAN + 29.9)
     assert state.settled(BEGAN + 30)
@@ -31,12 +31,12 @@ def test_nothing_is_believed_before_the_first_report_or_half_a_minute():
     ]
 
 
-def test_a_runtime_that_is_well_is_believed_at_once():
+def test_a_healthy_runtime_is_ready_at_once():
     assert well().settled(BEGAN + 1)
     assert well().errors(BEGAN + 30.9) == []
 
 
-def test_it_is_down_half_a_minute_after_its_last_good_answer():
+def test_a_runtime_is_down_half_a_minute_after_its_last_good_answer():
     assert well().errors(BEGAN + 31) == ["container runtime is down"]
 
 

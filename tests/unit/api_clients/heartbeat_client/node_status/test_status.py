@@ -162,7 +162,7 @@ def test_as_many_images_as_configured(most, count):
     assert len(status.get("images", [])) == count
 
 
-def test_a_cloud_that_has_set_addresses_has_the_say():
+def test_addresses_set_by_a_cloud_provider_are_kept():
     settings = msgspec.structs.replace(SETTINGS, external_cloud=True, node_ips=("10.0.0.7",))
     node: dict[str, Any] = {
         "metadata": {"name": "n1"},

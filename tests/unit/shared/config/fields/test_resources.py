@@ -48,7 +48,7 @@ def test_percentages_are_told_from_quantities(text, value):
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "101%", "x", "1 Gi"])
-def test_a_threshold_that_means_nothing_is_refused(text):
+def test_a_meaningless_threshold_is_refused(text):
     with pytest.raises(ValueError):
         parse_amount(text)
 

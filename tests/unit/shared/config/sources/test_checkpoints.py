@@ -28,7 +28,7 @@ def test_a_saved_state_is_loaded_unchanged(store):
     assert store.state() == state
 
 
-def test_a_configuration_is_named_by_what_it_says_and_not_where_it_stands():
+def test_a_configuration_is_named_by_its_content_and_not_its_place():
     assert hash_of(documents(1, "f")) == hash_of(documents(1, "g")) != hash_of(documents(2))
     assert len(hash_of([])) == 16
 
@@ -58,13 +58,13 @@ def test_a_damaged_file_is_set_aside_and_not_fatal(store):
     assert store.state().current == "y"
 
 
-def test_a_configuration_that_does_not_say_what_its_name_says_is_not_used(store):
+def test_a_configuration_whose_content_does_not_match_its_name_is_not_used(store):
     store.put(hash_of(documents(1)), layers_of(documents(2)))
     assert store.layers(hash_of(documents(1))) is None
     assert store.layers("../../etc/passwd") is None
 
 
-def test_configurations_that_nothing_names_any_more_are_dropped(store):
+def test_unreferenced_configurations_are_dropped(store):
     for pods in range(3):
         store.put(hash_of(documents(pods)), layers_of(documents(pods)))
     store.save(State(current=hash_of(documents(0)), last_known_good=hash_of(documents(1))))

@@ -11,13 +11,13 @@ from actors.shared.config.sources.configz import ZERO_IS_LEFT_OUT, written
 from actors.shared.config.validation.rule_kinds import value_at
 
 
-def test_a_zero_that_the_api_cannot_tell_from_not_given_is_left_out():
+def test_a_zero_that_the_api_cannot_tell_from_unset_is_omitted():
     shown = set(written(KubeletConfiguration()))
     assert not {"readOnlyPort", "podsPerCore", "protectKernelDefaults", "runOnce", "evictionMaxPodGracePeriod"} & shown
     assert written(KubeletConfiguration(readOnlyPort=10255))["readOnlyPort"] == 10255
 
 
-def test_a_zero_of_a_field_that_is_a_pointer_in_the_api_is_shown():
+def test_a_zero_of_a_pointer_field_is_shown():
     plain = written(KubeletConfiguration(failSwapOn=False, healthzPort=0))
     assert (plain["failSwapOn"], plain["healthzPort"], plain["enableSystemLogQuery"]) == (False, 0, False)
     assert written(KubeletConfiguration(resolvConf=""))["resolvConf"] == ""

@@ -95,7 +95,7 @@ def test_a_program_that_is_not_there_and_a_file_that_is_not_there_are_reported(t
     assert "cannot be read" in str(check(str(tmp_path / "nothing"), bin_dir)[0])
 
 
-def test_a_wrong_one_ends_start_up(tmp_path, bin_dir):
+def test_an_invalid_file_prevents_the_start(tmp_path, bin_dir):
     path = written(tmp_path / "c", {**GOOD, "name": "gone"})
     flags = [f"--image-credential-provider-config={path}", f"--image-credential-provider-bin-dir={bin_dir}"]
     with pytest.raises(ConfigErrors, match="there is no program"):

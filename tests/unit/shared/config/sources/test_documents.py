@@ -23,7 +23,7 @@ def problems_of(text):
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=5))
-def test_json_is_read_to_what_it_says(data):
+def test_json_is_read_exactly(data):
     assert read(json.dumps(data).encode(), "f").data == data
 
 

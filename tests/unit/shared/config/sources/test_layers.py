@@ -59,7 +59,7 @@ def test_absolute_and_empty_paths_stay_and_nested_ones_are_resolved(write, tmp_p
     assert layer.data["authentication"]["x509"]["clientCAFile"] == str(tmp_path / "ca.crt")
 
 
-def test_every_layer_must_say_what_it_is(write, tmp_path):
+def test_every_layer_must_have_kind_and_version(write, tmp_path):
     base = write("maxPods: 1\n", header=False)
     write("apiVersion: kubelet.config.k8s.io/v1\nkind: Kubelet\n", "d/a.conf", header=False)
     said = problems_of(base, str(tmp_path / "d"))

@@ -42,7 +42,7 @@ def test_a_field_listed_as_unsupported_has_no_reader(field: str) -> None:
 
 
 @pytest.mark.parametrize("gate", sorted(MISSING_GATES))
-def test_a_gate_that_is_said_to_be_missing_is_off_and_read_by_nobody(gate: str) -> None:
+def test_a_gate_listed_as_missing_is_off_and_has_no_reader(gate: str) -> None:
     readers = [str(path) for path, text in SOURCES.items() if f'"{gate}"' in text and path != NEEDS]
     assert readers == [], f"take {gate} out of actors/shared/config/validation/unsupported.py"
     assert not NODE_GATES[gate].default
