@@ -44,7 +44,7 @@ from .messages import (
 from .node_credentials import NodeCredentials
 from .pull_events import PullEvents
 from .pull_queue import PullQueue
-from .pull_record_store import PullRecords
+from .pull_record_store import PullRecords, RecordsUnreadable
 from .pull_request import input_of
 from .service_accounts import identify
 
@@ -94,11 +94,11 @@ class ImageManager(Actor):
                 self._silence.answered()
 
     async def _load(self, records: PullRecords) -> None:
-        """Retry until the runtime answers: it may start after the agent."""
+        """Retry until the files can be read and the runtime answers: it may start after the agent."""
         while True:
             try:
                 return await records.load(self._image_ref)
-            except CriError:
+            except (CriError, RecordsUnreadable):
                 await self.pause(LOAD_SECONDS)
 
     async def _image_ref(self, image: str) -> str:

@@ -12,17 +12,25 @@ PULLING, PULLED = "image_manager/pulling", "image_manager/pulled"
 MAX_BYTES = 1 << 20
 
 
-def read_all(root_dir: str) -> dict[str, list[bytes]]:
-    """The contents of all files, by directory. Raises OSError."""
-    return {directory: list(_read(Path(root_dir, directory))) for directory in (PULLING, PULLED)}
+def read_all(root_dir: str) -> dict[str, dict[str, bytes]]:
+    """The contents of all files by directory and name; b'' for one that cannot be read. Raises OSError for a directory
+    that cannot be listed."""
+    return {directory: _read(Path(root_dir, directory)) for directory in (PULLING, PULLED)}
 
 
-def _read(directory: Path) -> list[bytes]:
+def _read(directory: Path) -> dict[str, bytes]:
     try:
         names = sorted(name for name in os.listdir(directory) if name.startswith("sha256-"))
     except FileNotFoundError:
-        return []
-    return [read_private(directory / name)[:MAX_BYTES] for name in names]
+        return {}
+    return {name: _content(directory / name) for name in names if not name.endswith(".tmp")}
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_private(path)[:MAX_BYTES]
+    except OSError:
+        return b""
 
 
 def change(root_dir: str, written: dict[str, bytes], removed: list[str]) -> None:

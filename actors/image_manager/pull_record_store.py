@@ -14,17 +14,15 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from supervision.actor import Actor, DisposableError
 from supervision.repeated_warnings import RepeatedWarnings
 
-from .pull_record_files import PULLED, PULLING
+from .pull_record_reading import intent_paths, interpret, record_path, spellings
 from .pull_records import (
     FoundCredential,
     ImagePulledRecord,
     Intent,
-    accessible,
     accessible_by_all,
-    file_name,
+    lacks,
+    matching,
     needs_verification,
-    read_intent,
-    read_record,
     with_pull,
 )
 
@@ -32,6 +30,7 @@ FILE_SECONDS: Final = 10.0
 POLICY_ALLOWED: Final = "credentialPolicyAllowed"
 RECORD_FOUND: Final = "credentialRecordFound"
 MUST_AUTHENTICATE: Final = "mustAuthenticate"
+NOT_READABLE: Final = "error"
 """Results of a check, as the kubelet labels them."""
 _FILES: Final = "actors.image_manager.pull_record_files"
 
@@ -41,6 +40,10 @@ ImageRef = Callable[[str], Awaitable[str]]
 
 class RecordFailed(Exception):
     """The intent of a pull could not be written: without it the image could count as preloaded."""
+
+
+class RecordsUnreadable(Exception):
+    """The records could not be read: until they are, every present image is verified by a pull."""
 
 
 class PullRecords:
@@ -58,15 +61,20 @@ class PullRecords:
         self._changing = asyncio.Lock()
         """Serializes file changes: an intent is not removed while the next pull writes it again."""
         self._loaded = asyncio.Event()
+        """The files were read, or could not be."""
+        self._is_read = False
+        self._unreadable: set[str] = set()
         self._warnings = RepeatedWarnings(actor.log)
 
     async def load(self, image_ref: ImageRef) -> None:
         """Read all files, once. An intent without a record and without a running pull becomes a record without
-        credentials. Raises CriError; the next call continues where this one failed."""
-        if not self._loaded.is_set():
-            await self._read()
+        credentials. Raises CriError, RecordsUnreadable; the next call continues where this one failed."""
+        if not self._is_read:
+            self._is_read = await self._read()
             self._loaded.set()
             self._measure()
+        if not self._is_read:
+            raise RecordsUnreadable
         for image in sorted(self._leftover):
             ref = await image_ref(image)
             if image in self._leftover and image not in self._running:
@@ -74,46 +82,80 @@ class PullRecords:
                 record = self._records.get(ref) or ImagePulledRecord(ref, lastUpdatedTime=_now()) if ref else None
                 await self._settle(image, record)
 
-    async def _read(self) -> None:
+    async def _read(self) -> bool:
+        """Whether the directories were read. What was recorded meanwhile counts."""
         try:
             found = await self._actor.disposable(f"{_FILES}:read_all", {"root_dir": self._root_dir}, deadline=60.0)
         except DisposableError as error:
-            self._warnings.warn("load", f"the records of image pulls cannot be read: {error}")
-            found = {}
-        self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
-        self._leftover = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
+            text = "the records of image pulls cannot be read (tried again): images on the node are pulled again"
+            self._warnings.warn("load", f"{text}: {error}")
+            return False
+        self._warnings.resolved("load")
+        read = interpret(found)
+        self._records = read.records | self._records
+        self._leftover |= read.leftover - self._running.keys()
+        self._unreadable = read.unreadable
+        for path in sorted(self._unreadable):
+            self._actor.log.warning("%s/%s is damaged: its image is verified by a pull", self._root_dir, path)
+        return True
 
     async def verified(
         self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[FoundCredential]]]
     ) -> bool:
         """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""
         await self._loaded.wait()
+        result = await self._check(name, image, image_ref, find)
+        self._actor.metrics.count("kubelet_imagemanager_image_mustpull_checks_total", result=result)
+        return result in (POLICY_ALLOWED, RECORD_FOUND)
+
+    async def _check(
+        self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[FoundCredential]]]
+    ) -> str:
         record = self._records.get(image_ref)
+        if record is None and not self._is_known(image, image_ref):
+            return NOT_READABLE
         pulled = record is not None or self._may_come_from_pull(image)
         if not needs_verification(self._policy, name, self._allowed, pulled=pulled):
-            result = POLICY_ALLOWED
-        elif accessible_by_all(record, name) or (record is not None and accessible(record, name, await find())):
-            result = RECORD_FOUND
-        else:
-            result = MUST_AUTHENTICATE
-        self._actor.metrics.count("kubelet_imagemanager_image_mustpull_checks_total", result=result)
-        return result != MUST_AUTHENTICATE
+            return POLICY_ALLOWED
+        if accessible_by_all(record, name):
+            return RECORD_FOUND
+        used = matching(record, name, await find()) if record is not None else None
+        if used is None:
+            return MUST_AUTHENTICATE
+        await self._learn(image_ref, name, used)
+        return RECORD_FOUND
+
+    def _is_known(self, image: str, image_ref: str) -> bool:
+        """Whether the files say if the image was pulled. Without that it must not count as preloaded."""
+        return self._is_read and self._unreadable.isdisjoint((record_path(image_ref), *intent_paths(image)))
+
+    async def _learn(self, image_ref: str, name: str, used: FoundCredential) -> None:
+        """Record a secret that gave access by an equal credential, or has another credential by now: later on either of
+        the two is enough."""
+        record = self._records.get(image_ref)
+        if record is not None and lacks(record, name, used):
+            self._records[image_ref] = record = with_pull(record, image_ref, name, used, _now())
+            async with self._changing:
+                problem = await self._change({record_path(image_ref): msgspec.json.encode(record)}, ())
+            if problem:
+                self._warnings.warn("write", f"the record of the pulls of {name} is not written: {problem}")
 
     async def begin(self, image: str) -> None:
         """A pull is about to start. Raises RecordFailed."""
         await self._loaded.wait()
-        intent = msgspec.json.encode(Intent(image))
+        intent, path = msgspec.json.encode(Intent(image)), intent_paths(image)[0]
         async with self._changing:
-            problem = await self._change({f"{PULLING}/{file_name(image)}": intent}, ())
+            problem = await self._change({path: intent}, ())
             if problem:
                 raise RecordFailed(f"failed to record image pull intent for image {image!r}: {problem}")
+            self._unreadable.discard(path)
             self._running[image] += 1
         self._measure()
 
     async def succeeded(self, image: str, name: str, image_ref: str, used: FoundCredential | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""
         self._end_pull(image)
-        self._leftover.discard(image)
+        self._leftover -= set(spellings(image))
         await self._settle(image, with_pull(self._records.get(image_ref), image_ref, name, used, _now()))
 
     async def failed(self, image: str) -> None:
@@ -132,7 +174,7 @@ class PullRecords:
 
     def _may_come_from_pull(self, image: str) -> bool:
         """Whether the present image may come from a pull."""
-        return image in self._running or image in self._leftover
+        return image in self._running or not self._leftover.isdisjoint(spellings(image))
 
     async def _settle(self, image: str, record: ImagePulledRecord | None) -> None:
         """A pull has ended. The last pull of the image removes the intent, which stays on disk while the record cannot
@@ -140,9 +182,11 @@ class PullRecords:
         written = {}
         if record is not None:
             self._records[record.imageRef] = record
-            written = {f"{PULLED}/{file_name(record.imageRef)}": msgspec.json.encode(record)}
+            self._unreadable.discard(record_path(record.imageRef))
+            written = {record_path(record.imageRef): msgspec.json.encode(record)}
         async with self._changing:
-            removed = () if self._may_come_from_pull(image) else (f"{PULLING}/{file_name(image)}",)
+            done = not self._may_come_from_pull(image)
+            removed = intent_paths(image) if done else []
             problem = await self._change(written, removed)
         self._measure()
         if problem:
@@ -158,7 +202,7 @@ class PullRecords:
         """These images were removed."""
         removed = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
         if removed:
-            await self._change({}, [f"{PULLED}/{file_name(ref)}" for ref in removed])
+            await self._change({}, [record_path(ref) for ref in removed])
             self._measure()
 
     def _measure(self) -> None:

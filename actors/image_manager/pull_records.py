@@ -20,7 +20,7 @@ from .keyring import Credential, qualified
 API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
 _ESCAPED: Final = "<>&\u2028\u2029"
 """Characters that Go escapes in JSON although JSON does not require it."""
-MAX_SOURCES: Final = 10
+MAX_SOURCES: Final = 100
 """The limit of secrets and of accounts for one image of a record; the latest are kept."""
 
 
@@ -68,7 +68,8 @@ class ImagePulledRecord(msgspec.Struct, frozen=True):
 
     imageRef: str
     credentialMapping: dict[str, ImageCredentials] = {}
-    """By the image's full name without tag and digest."""
+    """By the image's name without tag and digest, as the pod has it (`busybox`). Earlier versions of this agent wrote
+    the full name (`docker.io/library/busybox`)."""
     lastUpdatedTime: str = ""
     kind: str = "ImagePulledRecord"
     apiVersion: str = API_VERSION
@@ -96,32 +97,38 @@ def needs_verification(policy: str, name: str, allowed: Iterable[str], *, pulled
 
 
 def _allows(pattern: str, name: str) -> bool:
-    if pattern.endswith("/*"):
-        return any(one.startswith(pattern[:-1]) for one in (name, qualified(name)))
-    return qualified(pattern) == qualified(name)
+    """As in the kubelet, the name counts as the pod has it: `docker.io/library/*` is not for `busybox`."""
+    return name.startswith(pattern[:-1]) if pattern.endswith("/*") else name == pattern
 
 
 def accessible_by_all(record: ImagePulledRecord | None, name: str) -> bool:
     """Whether every pod may use the image."""
-    return record is not None and record.credentialMapping.get(qualified(name), ImageCredentials()).nodePodsAccessible
+    return _credentials_of(record, name).nodePodsAccessible
 
 
-def accessible(record: ImagePulledRecord | None, name: str, found: Sequence[FoundCredential]) -> bool:
-    """Whether a pod that has these credentials may use the image: with a credential, a secret or an account that it
-    was pulled with before."""
-    recorded = record.credentialMapping.get(qualified(name)) if record is not None else None
-    if recorded is None:
-        return False
+def matching(record: ImagePulledRecord | None, name: str, found: Sequence[FoundCredential]) -> FoundCredential | None:
+    """The first of a pod's credentials by which it may use the image: it was pulled before with the same credential,
+    secret or account."""
+    recorded = _credentials_of(record, name)
     hashes = {secret.credentialHash for secret in recorded.kubernetesSecrets} - {""}
     secrets = {ImagePullSecret(one.uid, one.namespace, one.name) for one in recorded.kubernetesSecrets}
-    return recorded.nodePodsAccessible or any(
-        one.source in recorded.kubernetesServiceAccounts
-        or (
-            isinstance(one.source, ImagePullSecret)
-            and (one.source in secrets or credential_hash(one.credential) in hashes)
-        )
-        for one in found
-    )
+    for one in found:
+        match one.source:
+            case ImagePullSecret():
+                fits = one.source in secrets or credential_hash(one.credential) in hashes
+            case source:
+                fits = source in recorded.kubernetesServiceAccounts
+        if fits:
+            return one
+    return None
+
+
+def lacks(record: ImagePulledRecord, name: str, used: FoundCredential) -> bool:
+    """Whether the record has not this secret with this credential, and has room for it."""
+    if not isinstance(used.source, ImagePullSecret):
+        return False
+    secrets = _credentials_of(record, name).kubernetesSecrets
+    return _recorded(used.source, used.credential) not in secrets and len(secrets) < MAX_SOURCES
 
 
 def with_pull(
@@ -129,20 +136,31 @@ def with_pull(
 ) -> ImagePulledRecord:
     """The record after one more pull. `used`: the credential that was accepted, None for an anonymous pull."""
     record = record or ImagePulledRecord(image_ref)
-    before = record.credentialMapping.get(qualified(name), ImageCredentials())
-    secrets, accounts, everybody = before.kubernetesSecrets, before.kubernetesServiceAccounts, before.nodePodsAccessible
+    before = _credentials_of(record, name)
+    secrets, accounts = before.kubernetesSecrets, before.kubernetesServiceAccounts
     match used.source if used is not None else None:
+        case _ if before.nodePodsAccessible:
+            entry = before
         case ImagePullSecret() as secret if used is not None:
             others = [one for one in secrets if (one.uid, one.namespace, one.name) != msgspec.structs.astuple(secret)]
-            own = RecordedSecret(secret.uid, secret.namespace, secret.name, credential_hash(used.credential))
-            secrets = tuple([*others, own][-MAX_SOURCES:])
+            entry = ImageCredentials((*others, _recorded(secret, used.credential))[-MAX_SOURCES:], accounts)
         case ServiceAccount() as account:
-            accounts = tuple([*(one for one in accounts if one != account), account][-MAX_SOURCES:])
+            entry = ImageCredentials(
+                secrets, tuple([*(one for one in accounts if one != account), account][-MAX_SOURCES:])
+            )
         case _:
-            everybody = True
-    entry = ImageCredentials(secrets, accounts, everybody)
-    mapping = {**record.credentialMapping, qualified(name): entry}
+            entry = ImageCredentials(nodePodsAccessible=True)
+    mapping = {**record.credentialMapping, name: entry}
     return msgspec.structs.replace(record, credentialMapping=mapping, lastUpdatedTime=now)
+
+
+def _credentials_of(record: ImagePulledRecord | None, name: str) -> ImageCredentials:
+    mapping = record.credentialMapping if record is not None else {}
+    return mapping.get(name) or mapping.get(qualified(name)) or ImageCredentials()
+
+
+def _recorded(secret: ImagePullSecret, credential: Credential) -> RecordedSecret:
+    return RecordedSecret(secret.uid, secret.namespace, secret.name, credential_hash(credential))
 
 
 def credential_hash(credential: Credential) -> str:

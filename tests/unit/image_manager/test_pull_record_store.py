@@ -11,11 +11,13 @@ import msgspec
 import pytest
 
 from actors.image_manager import pull_record_files
-from actors.image_manager.pull_record_files import PULLING
-from actors.image_manager.pull_record_store import PullRecords
-from actors.image_manager.pull_records import FoundCredential, Intent, file_name
+from actors.image_manager.keyring import Credential
+from actors.image_manager.pull_record_files import PULLED, PULLING
+from actors.image_manager.pull_record_store import PullRecords, RecordsUnreadable
+from actors.image_manager.pull_records import FoundCredential, ImagePullSecret, Intent, file_name
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
+from supervision.actor import DisposableError
 from supervision.metrics import Metrics
 
 IMAGE, OTHER, NAME, REF = "registry.test/app:1", "registry.test/other:1", "registry.test/app", "sha256:1"
@@ -28,8 +30,11 @@ class Disk:
 
     def __init__(self) -> None:
         self.metrics = Metrics()
+        self.fails = False
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        if self.fails:
+            raise DisposableError("OSError", "input/output error")
         perform: Callable[..., Any] = getattr(pull_record_files, function.partition(":")[2])
         return perform(**arguments)
 
@@ -144,3 +149,59 @@ async def test_a_load_that_is_repeated_goes_on_with_the_intents_that_are_left(tm
     assert not await is_preloaded(found)
     await found.load(no_image)
     assert (await is_preloaded(found), intents(tmp_path)) == (True, [])
+
+
+async def test_an_image_whose_record_or_intent_is_damaged_is_pulled_again_and_then_has_a_record(tmp_path: Path) -> None:
+    for damaged in (f"{PULLED}/{file_name(REF)}", f"{PULLING}/{file_name(IMAGE)}"):
+        pull_record_files.change(str(tmp_path), {damaged: b"{"}, [])
+        found = await loaded(tmp_path)
+        assert not await is_preloaded(found), "its record is not known, so that it must not be for every pod"
+        assert await found.verified("other.test/a", "other.test/a:1", "sha256:2", no_credentials)
+        await found.begin(IMAGE)
+        await found.succeeded(IMAGE, NAME, REF, None)
+        assert await is_preloaded(found)
+        assert await is_preloaded(await loaded(tmp_path))
+        pull_record_files.change(str(tmp_path), {}, [f"{PULLED}/{file_name(REF)}"])
+
+
+async def test_no_image_counts_as_preloaded_before_the_records_are_read(tmp_path: Path) -> None:
+    found = records(tmp_path)
+    disk = cast(Disk, found._actor)
+    disk.fails = True
+    with pytest.raises(RecordsUnreadable):
+        await found.load(no_image)
+    assert not await is_preloaded(found)
+    assert numbers(found)["image_mustpull_checks_total error"] == 1
+    disk.fails = False
+    await found.load(no_image)
+    assert await is_preloaded(found)
+
+
+async def test_a_secret_that_gave_access_by_an_equal_credential_still_does_so_with_another_one(tmp_path: Path) -> None:
+    first, second = ImagePullSecret("1", "a", "s"), ImagePullSecret("2", "b", "s")
+
+    async def may_use(secret: ImagePullSecret, password: str) -> bool:
+        async def find() -> list[FoundCredential]:
+            return [FoundCredential(Credential("me", password), secret)]
+
+        return await (await loaded(tmp_path)).verified(NAME, IMAGE, REF, find)
+
+    found = await loaded(tmp_path)
+    await found.begin(IMAGE)
+    await found.succeeded(IMAGE, NAME, REF, FoundCredential(Credential("me", "old"), first))
+    assert not await may_use(second, "new")
+    assert await may_use(second, "old")
+    assert await may_use(second, "new")
+    assert await may_use(first, "new")
+
+
+async def test_the_intent_of_a_kubelet_is_found_by_the_name_without_a_tag(tmp_path: Path) -> None:
+    path = f"{PULLING}/{file_name('busybox')}"
+    pull_record_files.change(str(tmp_path), {path: msgspec.json.encode(Intent("busybox"))}, [])
+    found = records(tmp_path)
+    with pytest.raises(Unavailable):
+        await found.load(no_runtime)
+    assert not await found.verified("busybox", "busybox:latest", REF, no_credentials)
+    await found.begin("busybox:latest")
+    await found.succeeded("busybox:latest", "busybox", REF, None)
+    assert intents(tmp_path) == []

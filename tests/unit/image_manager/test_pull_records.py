@@ -15,10 +15,11 @@ from actors.image_manager.pull_records import (
     ImagePulledRecord,
     ImagePullSecret,
     ServiceAccount,
-    accessible,
     accessible_by_all,
     credential_hash,
     file_name,
+    lacks,
+    matching,
     needs_verification,
     read_intent,
     read_record,
@@ -29,6 +30,10 @@ NAME, NOW = "registry.test/app", "2026-01-01T00:00:00Z"
 MINE, OTHER = ImagePullSecret("1", "mine", "s"), ImagePullSecret("2", "other", "t")
 PASSWORD, WRONG = Credential("me", "password"), Credential("me", "wrong")
 ROBOT = ServiceAccount("3", "mine", "robot")
+
+
+def accessible(record: ImagePulledRecord | None, name: str, found: list[FoundCredential]) -> bool:
+    return accessible_by_all(record, name) or matching(record, name, found) is not None
 
 
 def pulled(*used: FoundCredential | None) -> ImagePulledRecord:
@@ -61,11 +66,14 @@ def test_the_policy_says_which_present_images_are_verified(policy: str, pulled_b
         ("registry.test/*", NAME, True),
         ("registry.test/ap", NAME, False),
         ("registry.te/*", NAME, False),
-        ("docker.io/library/busybox", "busybox", True),
-        ("docker.io/library/*", "busybox", True),
+        ("busybox", "busybox", True),
+        ("docker.io/library/busybox", "busybox", False),
+        ("docker.io/library/*", "busybox", False),
     ],
 )
-def test_an_image_of_the_allow_list_is_not_verified(pattern: str, name: str, allowed: bool) -> None:
+def test_an_image_that_the_allow_list_has_as_the_pod_does_is_not_verified(
+    pattern: str, name: str, allowed: bool
+) -> None:
     assert needs_verification("NeverVerifyAllowlistedImages", name, [pattern], pulled=True) is not allowed
 
 
@@ -95,10 +103,36 @@ def test_images_pulled_anonymously_or_by_the_node_are_for_every_pod(used: FoundC
 
 def test_a_record_is_for_the_name_by_which_the_image_was_pulled() -> None:
     record = with_pull(pulled(None), "sha256:1", "busybox", FoundCredential(PASSWORD, MINE), NOW)
-    assert accessible(record, "docker.io/library/busybox", [FoundCredential(PASSWORD, MINE)])
+    assert list(record.credentialMapping) == [NAME, "busybox"], "names as pods have them, as the kubelet writes them"
+    assert accessible(record, "busybox", [FoundCredential(PASSWORD, MINE)])
+    assert not accessible(record, "docker.io/library/busybox", [FoundCredential(PASSWORD, MINE)])
     assert not accessible(record, "other.test/app", [FoundCredential(PASSWORD, MINE)])
     assert not accessible(None, NAME, [FoundCredential(PASSWORD, MINE)])
     assert not accessible(ImagePulledRecord("sha256:1"), NAME, [FoundCredential(PASSWORD, MINE)])
+
+
+def test_full_names_of_earlier_versions_are_read_and_continued_under_the_name_of_the_pod() -> None:
+    before = with_pull(None, "sha256:1", "docker.io/library/busybox", FoundCredential(PASSWORD, MINE), NOW)
+    assert accessible(before, "busybox", [FoundCredential(PASSWORD, MINE)])
+    after = with_pull(before, "sha256:1", "busybox", FoundCredential(WRONG, OTHER), NOW)
+    for found in (FoundCredential(PASSWORD, MINE), FoundCredential(WRONG, OTHER)):
+        assert accessible(after, "busybox", [found])
+
+
+def test_an_image_for_every_pod_needs_no_credentials_in_its_record() -> None:
+    entry = pulled(FoundCredential(PASSWORD, MINE), None, FoundCredential(WRONG, OTHER)).credentialMapping[NAME]
+    assert msgspec.to_builtins(entry) == {"nodePodsAccessible": True}
+
+
+def test_a_secret_that_gave_access_is_recorded_unless_it_is_already_or_there_are_too_many() -> None:
+    record = pulled(FoundCredential(PASSWORD, MINE))
+    assert not lacks(record, NAME, FoundCredential(PASSWORD, MINE))
+    assert lacks(record, NAME, FoundCredential(PASSWORD, OTHER)), "the same credential in another secret"
+    assert lacks(record, NAME, FoundCredential(WRONG, MINE)), "another credential in the same secret"
+    assert not lacks(record, NAME, FoundCredential(PASSWORD, ROBOT))
+    secrets = [ImagePullSecret(str(number), "mine", "s") for number in range(MAX_SOURCES)]
+    full = pulled(*(FoundCredential(PASSWORD, secret) for secret in secrets))
+    assert not lacks(full, NAME, FoundCredential(PASSWORD, OTHER))
 
 
 def test_a_secret_is_recorded_once_and_only_so_many_are_kept() -> None:
