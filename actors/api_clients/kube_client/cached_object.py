@@ -91,7 +91,9 @@ class CachedObject:
 
     # -- users --------------------------------------------------------------------------------------------------------
     def refer(self, uid: str, *, mounted: bool) -> None:
-        """A pod refers to it."""
+        """A pod refers to it. For a new pod it is read again: it must not start with an old state."""
+        if uid not in self.users:
+            self.read_at = float("-inf")
         self.users[uid] = mounted
 
     def release(self, uid: str) -> None:

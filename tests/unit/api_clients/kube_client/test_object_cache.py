@@ -157,6 +157,22 @@ async def test_a_mounted_object_is_read_again_when_its_ttl_ends_and_reported_if_
     assert (len(site.server.reads), len(site.received)) == (3, 2)
 
 
+@pytest.mark.parametrize("strategy", ["Cache", "Watch"])
+async def test_a_new_pod_gets_what_the_server_has_now_though_the_ttl_has_not_ended(
+    strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(object_cache, "MAX_WATCHES", 0)
+    site = Site(strategy)
+    site.server.objects = {"s": body("s")}
+    site.objects.refer("before", {ref("s"): False})
+    await site.objects.get(ref("s"), 1)
+    site.server.objects = {"s": body("s", 2)}
+    site.objects.refer("before", {ref("s"): True})
+    assert json.loads((await site.objects.get(ref("s"), 1)).body) == body("s"), "the old one may have an older state"
+    site.objects.refer("after", {ref("s"): False})
+    assert json.loads((await site.objects.get(ref("s"), 1)).body) == body("s", 2)
+
+
 async def test_known_objects_stay_while_the_server_is_away() -> None:
     site = Site("Get")
     site.server.objects = {"s": body("s")}
