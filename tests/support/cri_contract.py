@@ -195,7 +195,7 @@ class RuntimeContract:
                 await pod.create()
             assert caught.value.id == made
 
-    async def test_stopping_and_removing_what_is_not_there_succeeds(self, site: Site) -> None:
+    async def test_stopping_and_removing_a_missing_container_succeeds(self, site: Site) -> None:
         async with site.connect() as client:
             unknown = "0" * 64
             await client.stop_container(unknown, 1)
@@ -219,9 +219,7 @@ class RuntimeContract:
                 await pod.client.remove_container(made)
             assert await pod.client.list_containers(sandbox_id=pod.id) == []
 
-    async def test_a_start_that_was_given_up_and_goes_on_delays_the_sandboxs_removal_until_it_ends(
-        self, site: Site
-    ) -> None:
+    async def test_an_abandoned_start_delays_the_sandboxs_removal_until_it_ends(self, site: Site) -> None:
         async with a_pod(site) as pod:
             _, log = await self._start_that_hangs(pod)
             await pod.client.stop_pod_sandbox(pod.id)
@@ -287,7 +285,7 @@ class RuntimeContract:
             await pod.client.reopen_container_log(made)
             assert path.exists()
 
-    async def test_an_image_that_is_not_there_is_not_found(self, site: Site) -> None:
+    async def test_a_missing_image_is_not_found(self, site: Site) -> None:
         async with a_pod(site) as pod:
             config = pod.default()
             config.image.image = "localhost/unknown:1"

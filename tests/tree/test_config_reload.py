@@ -79,7 +79,7 @@ def test_an_actor_that_is_replaced_after_a_change_has_the_new_configuration(node
         reader_has(fork_server, 20)
 
 
-def test_the_controller_is_killed_and_goes_on_where_it_was(node: Node) -> None:
+def test_a_killed_controller_continues_where_it_was(node: Node) -> None:
     with node.running() as fork_server:
         node.write(20)
         reader_has(fork_server, 20)
@@ -125,7 +125,7 @@ def test_a_supervisor_that_gives_up_under_a_new_configuration_brings_the_old_one
         assert "group" in status.history[-1].detail
 
 
-def test_an_agent_killed_during_a_trial_goes_on_with_it_and_the_third_time_starts_with_what_was_good(
+def test_an_agent_killed_during_a_trial_continues_it_and_after_three_deaths_starts_with_the_last_known_good(
     node: Node,
 ) -> None:
     node.call_good()
@@ -216,7 +216,7 @@ def test_a_policy_under_which_a_supervisor_gives_up_is_rolled_back(node: Node) -
         assert fork_server.tree()["group"].incarnation == groups
 
 
-def test_a_controller_that_is_replaced_goes_on_with_the_policy_that_is_in_force(node: Node) -> None:
+def test_a_restarted_controller_keeps_the_policy_in_force(node: Node) -> None:
     node.write_policy(NEVER)
     with node.running() as fork_server:
         first = node.store.state().current

@@ -88,7 +88,7 @@ def test_no_file_is_newer_than_the_sources_or_names_where_it_was_built(package: 
     assert named == []
 
 
-def test_its_scripts_are_valid_and_its_checksums_right(unpacked: Path) -> None:
+def test_scripts_of_the_package_are_valid_and_checksums_right(unpacked: Path) -> None:
     for name in ("postinst", "prerm", "postrm"):
         script = unpacked / "DEBIAN" / name
         assert os.access(script, os.X_OK)

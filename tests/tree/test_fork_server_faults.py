@@ -130,7 +130,7 @@ def test_a_leak_is_ended_at_the_ceiling(tmp_path: Path) -> None:
             assert "more than the 150 MiB allowed" in str(incident["detail"])
 
 
-def test_an_exit_by_itself_and_a_signal_are_told_apart(tmp_path: Path) -> None:
+def test_an_exit_and_a_signal_are_distinguished(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         _tell(fork_server, "echo", Do("exit"))
         fork_server.wait_running("echo", incarnation=2)

@@ -73,7 +73,7 @@ def test_pods_that_wait_and_manifests_that_were_refused_are_shown(node: Node) ->
     assert any("bad.yaml: spec.containers[0].imag: unknown field, did you mean image?" in line for line in refused)
 
 
-def test_wide_json_and_yaml_say_more(node: Node) -> None:
+def test_wide_json_and_yaml_show_more(node: Node) -> None:
     assert "pod_workers/worker/" in node.supervise("pods", "-o", "wide").stdout
     assert json.loads(node.supervise("pods", "web", "-o", "json").stdout)["items"][0]["metadata"]["name"] == "web-n1"
     assert yaml.safe_load(node.supervise("pods", "-o", "yaml").stdout)["kind"] == "PodList"
@@ -87,7 +87,7 @@ def test_one_pod_is_described_under_the_name_of_its_manifest(node: Node) -> None
     assert " nginx" in next(line for line in done.stdout.splitlines() if "Image:" in line)
 
 
-def test_a_pod_that_is_not_there_is_an_error_with_a_hint(node: Node) -> None:
+def test_a_missing_pod_is_an_error_with_a_hint(node: Node) -> None:
     done = node.supervise("describe", "pod", "wev-n1")
     assert (done.returncode, done.stdout) == (4, "")
     assert "there is no pod wev-n1 on this node, did you mean web-n1?" in done.stderr
@@ -104,7 +104,7 @@ def test_the_absence_of_events_is_reported(node: Node) -> None:
     assert json.loads(node.supervise("events", "-o", "json").stdout) == []
 
 
-def test_events_of_a_pod_that_is_not_there_are_an_error_and_of_one_without_events_are_none(node: Node) -> None:
+def test_events_of_a_missing_pod_are_an_error_and_of_one_without_events_are_none(node: Node) -> None:
     done = node.supervise("events", "no-such-pod")
     assert (done.returncode, done.stdout) == (4, "")
     assert "there is no pod no-such-pod on this node" in done.stderr

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.tree
 
 
 @pytest.mark.parametrize(("how", "cause"), [("hang", "hang"), ("die", "signal")])
-def test_work_that_hangs_or_kills_its_actor_is_set_aside_and_the_actors_other_work_goes_on(
+def test_work_that_hangs_or_kills_its_actor_is_quarantined_and_other_work_continues(
     tmp_path: Path, how: Literal["hang", "die"], cause: str
 ) -> None:
     with agent(tmp_path, {"a": {"heartbeat_seconds": 2, "busy_seconds": 0.5, "max_restarts": 20}}) as found:

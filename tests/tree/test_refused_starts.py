@@ -273,7 +273,7 @@ def test_errors_in_files_named_by_flags_are_reported_with_those_of_the_flags(dir
     assert (done.returncode, found["valid"], len(found["problems"])) == (1, False, 3), found
 
 
-def test_a_kubeconfig_that_is_not_there_yet_is_no_problem_where_there_is_one_to_obtain_it_with(directory: Path) -> None:
+def test_a_missing_kubeconfig_is_no_problem_with_a_bootstrap_kubeconfig(directory: Path) -> None:
     directory.joinpath("b.conf").write_text(BOOTSTRAP)
     flags = [f"--kubeconfig={directory}/k.conf", f"--bootstrap-kubeconfig={directory}/b.conf"]
     done = subprocess.run(

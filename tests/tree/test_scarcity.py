@@ -22,7 +22,7 @@ pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
 
 
-def test_a_fork_server_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
+def test_a_fork_server_without_descriptors_continues_and_recovers_when_some_are_free(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         fork_server.wait(lambda: _janitor(fork_server) != 0, "the janitor has its name")
         janitor = _janitor(fork_server)
@@ -45,7 +45,7 @@ def test_a_fork_server_without_descriptors_goes_on_and_is_whole_when_there_are_s
         assert fork_server.tree()["echo"].restarts == 0
 
 
-def test_an_actor_without_descriptors_says_so_once_a_second_and_serves_when_there_are_some(tmp_path: Path) -> None:
+def test_an_actor_without_descriptors_reports_it_once_a_second_and_serves_when_some_are_free(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid = fork_server.pid("echo")
         limit = _take_descriptors(pid)

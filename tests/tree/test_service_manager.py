@@ -33,7 +33,7 @@ def test_ready_watchdog_and_stopping_are_reported(tmp_path: Path) -> None:
             wait_for(lambda: systemd.count("STOPPING=1") == 1)
 
 
-def test_on_a_slow_machine_systemd_is_told_longer_deadlines(tmp_path: Path) -> None:
+def test_systemd_gets_longer_deadlines_on_a_slow_machine(tmp_path: Path) -> None:
     with ServiceManager(tmp_path / "notify") as systemd:
         environment = {**systemd.environment, "WATCHDOG_USEC": "200000", "SUPERVISION_TIME_SCALE": "5"}
         with fork_server_running(f"{HERE}:lasting", tmp_path / "run", **environment) as fork_server:

@@ -86,7 +86,7 @@ def test_a_restart_type_decides_after_each_way_to_end(tmp_path: Path, restart: s
         assert sorted(cause for cause in found.causes() if cause[0] != "b") == expected
 
 
-def test_one_exit_more_than_allowed_and_the_supervisor_gives_up_and_its_own_starts_it_again(tmp_path: Path) -> None:
+def test_a_supervisor_gives_up_after_one_exit_more_than_allowed_and_is_restarted(tmp_path: Path) -> None:
     with agent(tmp_path, {"group/x": QUICK | {"max_restarts": 2, "period_seconds": 60}}) as found:
         siblings = [found.pids()[name] for name in GROUP]
         for incarnation in (1, 2, 3):

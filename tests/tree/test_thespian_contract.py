@@ -209,7 +209,7 @@ def test_an_exit_request_from_outside_ends_an_actor(system: Any) -> None:
     assert not _comes(system, {"echo": "too late", "pair": (1, 2)}, 1)
 
 
-def test_an_actor_in_a_module_that_is_not_there_cannot_be_created(system: Any) -> None:
+def test_an_actor_in_a_missing_module_cannot_be_created(system: Any) -> None:
     with pytest.raises(ImportError):
         system.createActor("no.such.module.Actor")
 

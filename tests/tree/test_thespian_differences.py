@@ -102,7 +102,7 @@ def test_a_child_of_a_missing_class_ends_and_notifies_its_parent(system: Any, di
     assert system.ask(differs, "create unknown", 10) == "child exited"
 
 
-def test_from_outside_a_class_that_is_not_there_is_refused(system: Any) -> None:
+def test_a_missing_class_is_refused_from_outside(system: Any) -> None:
     with pytest.raises((ImportError, InvalidActorSpecification)):
         system.createActor("no.such.module.Class")
 

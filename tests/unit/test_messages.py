@@ -85,7 +85,7 @@ def test_the_handler_of_a_question_answers_what_the_question_declares_and_others
     assert sorted(set(wrong)) == []
 
 
-def test_no_question_is_told():
+def test_no_question_is_sent_as_a_message():
     questions = {one.__name__ for one in product_messages() if issubclass(one, Question)}
     told = [
         f"{path.name}:{node.lineno}"

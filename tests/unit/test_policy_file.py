@@ -36,7 +36,7 @@ def test_the_defaults_that_it_shows_are_those_in_force_without_it() -> None:
     assert load_text(SHOWN, "supervision.yaml", WHOLE, OPTIONAL) == DECLARED
 
 
-def test_it_shows_every_setting_and_each_declared_policy_with_its_values() -> None:
+def test_the_shipped_policy_file_shows_every_setting_and_each_declared_policy() -> None:
     shown = read_text(SHOWN, "supervision.yaml").data
     assert {field: getattr(Policy(), field) for field in shown["defaults"]} == shown["defaults"]
     assert shown["supervisors"].items() >= own_settings(SUPERVISOR_POLICY).items()

@@ -99,7 +99,7 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
     play(story)
 
 
-def test_a_server_that_is_away_at_first_is_tried_until_it_answers(play):
+def test_a_missing_server_is_retried_until_it_answers(play):
     async def story(server: ApiServer) -> None:
         await server.stop()
         async with Heartbeat(server) as node:
@@ -318,7 +318,7 @@ def test_volumes_in_use_and_cordoning(play):
     play(story)
 
 
-def test_cert_manager_is_told_the_addresses_before_there_is_a_node_and_again_on_hello(play):
+def test_cert_manager_gets_the_addresses_before_there_is_a_node_and_again_on_hello(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server, agent={"kubeconfig": "/no/such/file", "bootstrap_kubeconfig": "/b"}) as node:
             told = NodeAddresses(["10.0.0.7"], ["n1"])
@@ -404,7 +404,7 @@ def test_the_lease_is_owned_by_the_node_and_renewed_each_quarter(play):
     play(story)
 
 
-def test_it_is_renewed_while_node_status_hangs(play):
+def test_the_lease_is_renewed_while_node_status_hangs(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()

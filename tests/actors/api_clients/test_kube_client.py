@@ -362,7 +362,7 @@ async def test_a_kubeconfig_that_appears_later_is_used(tmp_path: Path) -> None:
             await harness.wait_sent(SourcePods)
 
 
-async def test_a_pod_that_cannot_be_read_is_passed_on_and_holds_up_nobody(tmp_path: Path) -> None:
+async def test_an_unreadable_pod_is_passed_on_and_delays_no_other(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         bad = {"metadata": {"name": "bad", "namespace": "web"}, "spec": {"containers": "none", "nodeName": "n1"}}
         server.store.put(("pods", "web", "bad"), bad)
@@ -457,7 +457,7 @@ async def test_without_the_gate_no_config_map_is_followed(tmp_path: Path) -> Non
             assert len(harness.actor.objects) == 0
 
 
-async def test_its_requests_are_spans_at_the_collector_where_tracing_is_configured(tmp_path: Path) -> None:
+async def test_requests_are_spans_at_the_collector_if_tracing_is_configured(tmp_path: Path) -> None:
     with Collector() as collector:
         tracing = Tracing(endpoint=collector.endpoint, samplingRatePerMillion=1_000_000)
         async with cluster(tmp_path) as server, harness_of(joined(server, tracing=tracing)) as harness:

@@ -148,7 +148,7 @@ async def test_a_denied_request_is_logged_and_followed_by_a_new_one_later(node, 
 
 
 @scenario
-async def test_a_server_that_is_away_is_retried_until_it_is_back(node, caplog):
+async def test_an_unreachable_server_is_retried_until_it_is_back(node, caplog):
     await node.server.stop()
     async with node.start() as harness:
         await harness.wait(lambda: "cannot reach the API server" in caplog.text, "complaint", timeout=10)

@@ -38,7 +38,7 @@ async def test_a_serving_certificate_is_signed_for_the_nodes_addresses_and_again
 
 
 @scenario
-async def test_a_serving_request_that_nobody_approves_stays_one_request(node):
+async def test_an_unapproved_serving_request_stays_one_request(node):
     node.server.options.approve_serving = False
     async with node.start(serverTLSBootstrap=True) as harness:
         await joined(harness)

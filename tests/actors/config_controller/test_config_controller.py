@@ -234,7 +234,7 @@ def test_a_configuration_under_which_a_worker_dies_on_pod_after_pod_is_rolled_ba
     run(test())
 
 
-def test_a_controller_that_is_restarted_goes_on_with_the_trial(node):
+def test_a_restarted_controller_continues_the_trial(node):
     """It may be restarted with the whole tree, by the very fault for which the configuration is on trial."""
 
     async def test():

@@ -125,7 +125,7 @@ async def test_the_cpus_of_a_pod_that_ends_are_shared_again(smt, end):
         assert state(smt)["defaultCpuSet"] == "0-7"
 
 
-async def test_the_cpus_of_a_pod_that_ended_unseen_are_shared_once_every_worker_has_told_its_pods(smt):
+async def test_the_cpus_of_a_pod_that_ended_unseen_are_shared_once_every_worker_has_reported_its_pods(smt):
     async with smt.start(**STATIC) as manager:
         await admit(manager, "u", two())
         await admit(manager, "v", two("v"))
@@ -205,7 +205,7 @@ async def test_on_a_full_disk_pods_wait_for_cpus_of_their_own_and_give_them_back
         assert list(state(smt)["entries"]) == ["u"]
 
 
-async def test_on_a_full_disk_a_new_container_manager_goes_on_from_the_files(smt, monkeypatch):
+async def test_on_a_full_disk_a_new_container_manager_continues_from_the_files(smt, monkeypatch):
     async with smt.start(**STATIC) as manager:
         first = await admit(manager, "u", two())
     monkeypatch.setattr(state_files, "write_private", full)

@@ -75,7 +75,7 @@ async def ask(port: int, path: str) -> tuple[asyncio.StreamReader, asyncio.Strea
     return reader, writer
 
 
-async def test_silent_callers_lock_nobody_out() -> None:
+async def test_silent_callers_lock_no_other_out() -> None:
     async with serving(Application([(".*", Knows)]), max_unauthenticated=3) as (_, port):
         first = await ask(port, "/in/a")
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
@@ -261,7 +261,7 @@ class Exhausted:
         return self._sock.accept()
 
 
-async def test_without_descriptors_the_server_waits_and_goes_on() -> None:
+async def test_a_server_without_descriptors_waits_and_continues() -> None:
     paths = Application([(".*", Knows)])
     server = paths.settings["server"] = BoundedServer(paths)
     (sock,) = bind_sockets(0, "127.0.0.1")

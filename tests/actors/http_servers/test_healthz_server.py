@@ -79,7 +79,7 @@ def test_a_client_with_many_requests_at_once_gets_some_answers_and_is_disconnect
     asyncio.run(story())
 
 
-def test_a_client_that_holds_all_connections_silently_keeps_nobody_out():
+def test_a_client_with_many_silent_connections_keeps_no_other_out():
     async def story():
         port = free_port()
         async with harness(port):

@@ -138,7 +138,7 @@ async def test_a_caller_that_still_types_when_the_process_ends_gets_all_of_it(pr
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_caller_that_goes_away_ends_the_stream_though_the_runtime_goes_on(protocol: str) -> None:
+async def test_a_departed_caller_ends_the_stream_while_the_runtime_continues(protocol: str) -> None:
     async with stream(protocol) as one:
         one.begin()
         one.runtime.sendall(one.said(b"words"))

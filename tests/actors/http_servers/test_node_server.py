@@ -72,7 +72,7 @@ def test_a_method_that_is_not_allowed_is_answered_with_those_that_are(tmp_path):
     serve(Node(tmp_path), story)
 
 
-def test_a_container_that_does_not_run_is_an_error_and_a_pod_that_is_not_there_is_a_404(tmp_path):
+def test_a_stopped_container_is_an_error_and_a_missing_pod_a_404(tmp_path):
     upgrade = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
 
     async def story(node: Node) -> None:
@@ -295,7 +295,7 @@ def test_stats_without_a_runtime_are_an_error_and_say_so_in_the_metrics(tmp_path
     serve(Node(tmp_path, runtimeRequestTimeout=1), story)
 
 
-def test_its_requests_are_spans_at_the_collector_where_tracing_is_configured(tmp_path):
+def test_requests_are_spans_at_the_collector_if_tracing_is_configured(tmp_path):
     with Collector() as collector:
 
         async def story(node: Node) -> None:

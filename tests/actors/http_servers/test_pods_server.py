@@ -125,7 +125,7 @@ async def test_a_watch_gets_every_pod_then_the_mark_and_then_each_change(tmp_pat
         await node.harness.wait(lambda: node.counted("requests_watch_total") == {"Canceled": 1}, "its end")
 
 
-async def test_a_watch_that_nobody_reads_is_ended_and_another_goes_on(tmp_path: Path) -> None:
+async def test_an_unread_watch_is_ended_and_another_continues(tmp_path: Path) -> None:
     node = Node(tmp_path)
     async with node.serve("a") as client:
         slow, fast = client.WatchPods(api.WatchPodsRequest()), client.WatchPods(api.WatchPodsRequest())

@@ -130,7 +130,7 @@ class Turns(Channels):
         return super().from_caller(received)
 
 
-async def test_a_caller_that_sends_without_a_pause_what_has_no_answer_keeps_nobody_waiting() -> None:
+async def test_a_flood_of_unanswered_frames_delays_no_other_caller() -> None:
     (caller, near), (far, runtime) = socket.socketpair(), socket.socketpair()
     pong = bytes(ABNF(1, 0, 0, 0, ABNF.OPCODE_PONG, 1, b"").format())
     caller.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)

@@ -197,7 +197,7 @@ def test_the_runtime_away_is_no_reason_to_back_off(fake):
     tell(story, fake)
 
 
-def test_the_runtime_is_told_for_which_pod_an_image_is(fake):
+def test_the_runtime_gets_the_pod_of_an_image(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         about = {"io.containerd.cri.runtime-handler": "kata"}
         asked = msgspec.structs.replace(wanted(), annotations=about, runtime_handler="kata")

@@ -103,7 +103,7 @@ def test_only_the_network_of_this_agent_is_restored(fake):
     tell(story, managed_runtime=True)
 
 
-def test_the_runtime_is_told_the_pods_network_again_when_it_has_lost_it(fake):
+def test_the_runtime_gets_the_pods_network_again_when_it_has_lost_it(fake):
     async def story(harness: Node) -> None:
         await harness.deliver(PodNetwork("10.1.2.0/24"))
         fake.pod_cidr = ""

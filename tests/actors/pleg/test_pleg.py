@@ -164,7 +164,7 @@ def test_a_runtime_that_is_missing_at_the_start_is_logged_once(fake, caplog):
     assert sum("container runtime: " in record.getMessage() for record in caplog.records) == 1
 
 
-def test_one_pod_whose_status_hangs_holds_up_no_other(fake):
+def test_a_hanging_pod_status_delays_no_other_pod(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         fake.faults.add("PodSandboxStatus", Fault(hang=True, times=1))

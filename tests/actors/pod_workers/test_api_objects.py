@@ -80,7 +80,7 @@ async def test_a_static_pod_waits_for_no_services(tmp_path):
         await node.until(lambda: node.running("a"))
 
 
-async def test_the_image_is_asked_for_with_the_pods_secrets(tmp_path):
+async def test_the_image_is_pulled_with_the_pods_secrets(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         old = ObjectRef("Secret", "old", "default")
         node.objects[SECRET] = secret(kind="kubernetes.io/dockerconfigjson", __dockerconfigjson=b'{"auths":{}}')

@@ -71,7 +71,7 @@ async def test_a_pod_starts_with_the_devices_of_its_claims_and_ends_without_them
     assert manager.calls == ["prepare", "unprepare"]
 
 
-async def test_while_claims_are_not_prepared_no_sandbox_is_made_and_users_are_told(tmp_path) -> None:
+async def test_a_pod_with_unprepared_claims_has_no_sandbox_and_an_event(tmp_path) -> None:
     async with Driven(tmp_path, joined=True) as node:
         manager = Manager(node)
         manager.prepares = [ClaimsFailed("u", WRONG), AskTimeout("no answer")]

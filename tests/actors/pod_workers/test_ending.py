@@ -336,7 +336,7 @@ async def test_neither_command_nor_output_of_a_hook_stands_in_an_event(tmp_path,
         assert set(texts) == {f"{kind[0].upper()}{kind[1:]}Hook failed"}
 
 
-async def test_a_container_whose_post_start_hook_fails_says_so_in_its_status_and_is_killed_with_that_reason(tmp_path):
+async def test_a_failed_post_start_hook_is_in_the_status_and_the_reason_of_the_kill(tmp_path):
     script = "echo out; echo err >&2; exit 3"
     hook = {"postStart": {"exec": {"command": ["sh", "-c", script]}}}
     async with Driven(tmp_path) as node:

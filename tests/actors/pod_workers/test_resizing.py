@@ -479,7 +479,7 @@ async def test_a_kubelet_finds_what_the_containers_have(tmp_path):
         assert record.ResizeUnderWay is msgspec.UNSET
 
 
-async def test_a_new_container_manager_is_told_what_the_containers_have(tmp_path):
+async def test_a_new_container_manager_gets_the_resources_of_the_containers(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodAdmitted(question.uid, ""))
         before = len(node.harness.sent(ActuatedResources))

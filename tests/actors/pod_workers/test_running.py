@@ -58,7 +58,7 @@ async def test_init_containers_come_one_after_the_other_before_the_rest(tmp_path
         await node.until(lambda: node.running("a"))
 
 
-async def test_a_sidecar_goes_on_while_the_others_come_up(tmp_path):
+async def test_a_sidecar_keeps_running_while_the_others_start(tmp_path):
     inits = [container("side", restartPolicy="Always"), container("i2")]
     async with Driven(tmp_path) as node:
         await node.want(pod(initContainers=inits))
@@ -321,7 +321,7 @@ async def test_a_container_whose_creation_was_not_answered_is_adopted(tmp_path, 
         assert (len(node.fake.world.sandboxes), node.attempts("a")) == (1, [0])
 
 
-async def test_one_pod_whose_sandbox_hangs_holds_up_no_other(tmp_path):
+async def test_a_hanging_sandbox_delays_no_other_pod(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=1))
         await node.want(pod("slow", "slow"))

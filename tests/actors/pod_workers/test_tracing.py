@@ -69,7 +69,7 @@ async def test_a_container_that_cannot_be_made_is_a_failure_of_its_span(tmp_path
         assert "no disk" in str(ended[0].error)
 
 
-async def test_a_runtime_that_is_away_is_a_failure_of_its_span(tmp_path: Path) -> None:
+async def test_an_unavailable_runtime_fails_the_span(tmp_path: Path) -> None:
     node, ended = traced(tmp_path)
     async with node:
         node.fake.faults.add("RunPodSandbox", Fault(error="UNAVAILABLE", details="gone", times=1))

@@ -172,7 +172,7 @@ class Processes:
         self.running, self.paused = set(), set()
 
 
-async def test_an_unlisted_container_keeps_its_status_and_goes_on_once_it_is_listed_again(
+async def test_an_unlisted_container_keeps_its_status_and_continues_once_it_is_listed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Driven(tmp_path) as node:

@@ -71,7 +71,7 @@ def verdicts(harness: Harness) -> list[tuple[str, str, bool]]:
     return [(m.kind, m.container_id, m.success) for m in harness.sent(ProbeVerdict, WORKER)]
 
 
-async def test_it_reports_nothing_before_it_has_a_pod():
+async def test_the_prober_reports_nothing_before_it_has_a_pod():
     harness, _ = started()
     async with harness:
         assert harness.outbox == []
@@ -369,7 +369,7 @@ async def test_http_and_tcp_probes_go_to_the_pods_address():
         server.close()
 
 
-async def test_a_probe_that_errs_has_an_event_that_says_so():
+async def test_a_probe_that_errs_has_an_event():
     harness, runtime = started()
     async with harness:
         runtime.codes["c1"] = [None]

@@ -85,7 +85,7 @@ async def test_a_failure_is_logged_once_until_it_is_another_one_or_is_over(
         assert logged() == [subject, subject]
 
 
-async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_everything_at_once(tmp_path):
+async def test_a_server_missing_for_hours_is_tried_rarely_and_then_gets_everything_at_once(tmp_path):
     store = ApiNeighbour()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]
     flying, most = [0], [0]
@@ -172,7 +172,7 @@ async def test_a_watch_that_lags_takes_nothing_back(tmp_path):
         assert len(store.calls) == 1
 
 
-async def test_a_pod_that_cannot_be_read_harms_nobody(tmp_path):
+async def test_an_unreadable_pod_affects_no_other(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:

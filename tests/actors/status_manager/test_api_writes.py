@@ -37,7 +37,7 @@ async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):
         assert "spec" not in store.sent("PATCH")[0]
 
 
-async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
+async def test_a_pods_host_ip_is_that_of_its_node_object(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -277,7 +277,7 @@ async def test_a_container_that_never_ran_ends_as_unknown_and_the_pod_fails(tmp_
         assert (status["phase"], ended["reason"], ended["exitCode"]) == ("Failed", "ContainerStatusUnknown", 137)
 
 
-async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_path):
+async def test_a_refused_pod_reports_the_reason_and_is_removed_when_it_is_deleted(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:

@@ -93,7 +93,7 @@ async def test_a_pod_that_only_its_worker_knows_is_in_the_list(tmp_path: Path) -
         assert (await live(harness)).pods == []
 
 
-async def test_a_pod_is_active_until_its_worker_says_that_it_has_ended_or_was_rejected(tmp_path: Path) -> None:
+async def test_a_pod_is_active_until_its_worker_reports_it_ended_or_rejected(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         for phase, active in (("running", ["u"]), ("terminating", ["u"]), ("terminated", []), ("rejected", [])):
             await harness.deliver(seen(pod(), worker_phase=phase))

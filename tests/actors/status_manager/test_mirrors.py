@@ -58,7 +58,7 @@ async def test_a_static_pod_has_a_mirror_with_its_status(tmp_path):
         assert store.sent("PATCH")[0]["metadata"]["uid"] == found["metadata"]["uid"] != "h1"
 
 
-async def test_it_is_not_made_while_the_node_is_missing_and_soon_after(tmp_path):
+async def test_a_mirror_is_created_soon_after_the_missing_node_exists(tmp_path):
     store = ApiNeighbour()
     node, store.node = store.node, None
     async with joined(tmp_path, store) as harness:
@@ -74,7 +74,7 @@ async def test_it_is_not_made_while_the_node_is_missing_and_soon_after(tmp_path)
         assert mirror(store)["status"]["phase"] == "Running"
 
 
-async def test_a_deleted_mirror_is_created_again_and_the_pod_goes_on(tmp_path):
+async def test_a_deleted_mirror_is_created_again_and_the_pod_keeps_running(tmp_path):
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         uid = (await mirrored(store, harness))["metadata"]["uid"]

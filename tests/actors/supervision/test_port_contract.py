@@ -157,7 +157,7 @@ async def test_an_exception_outside_a_handler_ends_the_actor(worlds, how: str) -
         assert [type(failure) for failure in w.failures] == [ZeroDivisionError]
 
 
-async def test_every_goes_on_and_does_not_double_a_run(worlds) -> None:
+async def test_every_continues_and_does_not_double_a_run(worlds) -> None:
     async with worlds() as w:
         await w.deliver(Do("every"))
         await w.pass_time(0.1)

@@ -200,7 +200,7 @@ def test_slow_handlers_everywhere_delay_and_break_nothing(steady, churn):
 
 
 @pytest.mark.parametrize("name", LEAVES)
-def test_one_part_that_is_very_slow_holds_up_no_health_check(steady, churn, name):
+def test_one_very_slow_part_delays_no_health_check(steady, churn, name):
     def once() -> str:
         known = len(steady.incidents())
         with HealthWatch(steady).watching() as health:

@@ -110,7 +110,7 @@ def remove(node: FaultyNode, *names: str) -> None:
         (node.manifests / f"{name}.yaml").unlink()
 
 
-def test_containers_that_the_runtime_has_lost_on_a_full_disk_are_neither_doubled_nor_left_over(
+def test_containers_lost_by_the_runtime_on_a_full_disk_are_neither_doubled_nor_left_over(
     node: FaultyNode,
 ) -> None:
     node.add("a", "b")

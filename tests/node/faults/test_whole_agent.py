@@ -192,7 +192,7 @@ def test_a_pod_that_was_withdrawn_while_the_agent_was_down_is_ended(node):
     assert set(node.running()) == {"b"}
 
 
-def test_a_second_agent_on_the_same_directory_is_refused_and_the_first_goes_on(node):
+def test_a_second_agent_on_the_same_directory_is_refused_and_the_first_continues(node):
     arguments = [f"--root-dir={node.home}/root", f"--config={node.home}/config.json", "--set-kernel-tunables=false"]
     second = subprocess.run(
         [sys.executable, "-m", "actors.agent.command", "start", *arguments], capture_output=True, text=True, timeout=60

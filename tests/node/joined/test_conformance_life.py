@@ -269,7 +269,7 @@ def test_a_long_hook_is_cut_by_a_shorter_grace_and_none_runs_in_what_has_ended(s
     site.wait_no_pod("patient", "over", seconds=SECONDS)
 
 
-def test_a_failed_post_start_hook_ends_the_container_and_says_so(site: Joined) -> None:
+def test_a_failed_post_start_hook_ends_the_container_and_is_an_event(site: Joined) -> None:
     hook = {"postStart": {"exec": {"command": ["sh", "-c", "exit 7"]}}}
     site.create(pod("unstarted", container("main", lifecycle=hook)))
     within(SECONDS, lambda: "FailedPostStartHook" in dict(events(site, "unstarted")), "event")

@@ -158,7 +158,7 @@ def test_a_volume_is_attached_staged_once_published_to_each_pod_and_undone(site:
     within(SECONDS, lambda: in_use() == [], "no volume in use")
 
 
-def test_a_pods_own_volume_is_published_only_where_the_driver_says_so(site: Joined, driver: FakeDriver) -> None:
+def test_an_ephemeral_volume_is_published_only_if_the_driver_supports_it(site: Joined, driver: FakeDriver) -> None:
     csi_driver(site, attachRequired=False, volumeLifecycleModes=["Persistent"])
     source = {"driver": "fake.csi.test", "volumeAttributes": {"size": "1"}}
     mounts = [{"name": "v", "mountPath": "/v"}]
@@ -308,7 +308,7 @@ def growing(site: Joined) -> Iterator[FakeDriver]:
         yield found
 
 
-def test_a_volume_grows_under_a_pod_that_runs_and_its_claim_says_so(site: Joined, growing: FakeDriver) -> None:
+def test_a_volume_grows_under_a_running_pod_and_its_claim_reports_the_size(site: Joined, growing: FakeDriver) -> None:
     csi_driver(site, attachRequired=False)
     volume(site, "grows")
     site.create(user("big", "grows"))

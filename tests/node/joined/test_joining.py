@@ -29,7 +29,7 @@ def test_the_node_is_registered_as_the_host_is(site: Joined) -> None:
     site.nodes.until(lambda: "taints" not in site.nodes.now[f"/{NODE}"]["spec"], "the not-ready taint gone", 60)
 
 
-def test_its_images_are_reported(site: Joined) -> None:
+def test_images_of_the_node_are_reported(site: Joined) -> None:
     def names() -> set[str]:
         images = status(site.nodes.now[f"/{NODE}"]).get("images") or []
         return {name for image in images for name in image["names"]}
@@ -37,7 +37,7 @@ def test_its_images_are_reported(site: Joined) -> None:
     site.nodes.until(lambda: any("busybox" in name for name in names()), "busybox among the node's images", 60)
 
 
-def test_its_lease_is_renewed(site: Joined) -> None:
+def test_the_lease_of_the_node_is_renewed(site: Joined) -> None:
     site.nodes.until(lambda: site.api.find(LEASE), "a lease", 60)
     lease = site.api.call("GET", LEASE)
     assert lease["spec"]["holderIdentity"] == NODE

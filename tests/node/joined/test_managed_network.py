@@ -132,7 +132,7 @@ def within(address: str, network: str) -> bool:
     return ipaddress.ip_address(address) in ipaddress.ip_network(network)
 
 
-def test_pods_have_addresses_of_their_nodes_network_or_the_node_says_why(two: TwoNodes) -> None:
+def test_pods_have_addresses_of_their_nodes_network_or_the_node_reports_why_not(two: TwoNodes) -> None:
     for name in ("n1", "n2"):
         two.wait_not_ready(name, "the cluster has given this node no podCIDR")
     two.give("n1", "10.201.1.0/24")

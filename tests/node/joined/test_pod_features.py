@@ -57,7 +57,7 @@ def test_projected_files_belong_to_the_group_and_follow_the_labels(site: Joined)
     gone(site, "mixed")
 
 
-def test_a_volume_waits_for_its_secret_and_goes_on_when_it_comes(site: Joined) -> None:
+def test_a_volume_waits_for_its_secret_and_is_mounted_when_it_exists(site: Joined) -> None:
     volume = {"name": "s", "secret": {"secretName": "tardy"}}
     site.create(pod("patient", container("main", volumeMounts=[{"name": "s", "mountPath": "/s"}]), volumes=[volume]))
     text = 'MountVolume.SetUp failed for volume "s" : secret "tardy" not found'

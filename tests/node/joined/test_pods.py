@@ -97,7 +97,7 @@ def test_a_label_selector_that_does_not_fit_is_refused_by_the_node(site: Joined)
     site.wait_no_pod("misfit")
 
 
-def test_an_image_that_is_not_there_is_reported(site: Joined) -> None:
+def test_a_missing_image_is_reported(site: Joined) -> None:
     site.create(pod("imageless", container("main", image="localhost/none:1", imagePullPolicy="Never")))
 
     def reason() -> str:

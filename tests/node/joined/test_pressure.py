@@ -18,7 +18,7 @@ def short(real_runtime: RealRuntime) -> Iterator[Joined]:
         yield found
 
 
-def test_a_node_short_of_memory_says_so_and_takes_only_pods_that_ask_for_memory(short: Joined) -> None:
+def test_a_node_under_memory_pressure_reports_it_and_admits_only_pods_that_request_memory(short: Joined) -> None:
     def pressed() -> bool:
         found = condition(short.nodes.now[f"/{NODE}"], "MemoryPressure")
         return (found.get("status"), found.get("reason")) == ("True", "KubeletHasInsufficientMemory")

@@ -76,7 +76,7 @@ def test_stdin_that_is_closed_is_an_empty_manifest() -> None:
     assert (found.returncode, found.stdout, found.stderr) == (1, "-: empty\n0 accepted, 1 refused\n", "")
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     missing = f"{tmp_path}/none.yaml"
     assert check(missing) == CheckedManifests([], [ManifestProblem(missing, "", "No such file or directory")])
 

@@ -172,7 +172,7 @@ def test_a_moment_without_date_time_and_zone_is_refused(time: str, capsys: pytes
     assert "--since-time" in capsys.readouterr().err
 
 
-def test_without_a_choice_the_first_container_is_shown_and_stderr_says_so(
+def test_without_a_choice_the_first_container_is_shown_and_stderr_names_it(
     node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(_Asked(node, [pod("two", "a", "b")], "two", "-n", "1", "-o", "json")) == OK

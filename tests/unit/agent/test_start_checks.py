@@ -156,7 +156,7 @@ STATES = {
         ),
     ],
 )
-def test_a_cpu_policy_that_cannot_go_on_forbids_the_start_in_the_kubelets_words(tmp_path, config, kept, text):
+def test_a_cpu_policy_that_cannot_continue_prevents_the_start_with_the_kubelets_message(tmp_path, config, kept, text):
     path = tmp_path / "cpu_manager_state"
     if kept:
         path.write_text(STATES[kept])
@@ -214,7 +214,7 @@ def test_a_memory_policy_on_a_node_that_keeps_no_memory_forbids_the_start(tmp_pa
     assert found == "memoryManagerPolicy = Static: [memorymanager] you should specify the system reserved memory"
 
 
-def test_a_memory_state_of_another_policy_forbids_the_start_and_says_what_to_do(tmp_path):
+def test_a_memory_state_of_another_policy_prevents_the_start_with_a_remedy(tmp_path):
     path = tmp_path / "memory_manager_state"
     path.write_text('{"policyName":"None","machineState":{},"checksum":4236770233}')
     (found,) = _said(tmp_path, **MEMORY, reservedMemory=_reserves("1024Mi", "100Mi"))

@@ -69,7 +69,7 @@ def test_settings_that_wait_for_a_restart_are_named() -> None:
     ]
 
 
-def test_a_runtime_that_is_away_is_reported_once() -> None:
+def test_an_unavailable_runtime_is_reported_once() -> None:
     assert said(runtime="gone") == ["container runtime: gone"]
     assert said(runtime="gone", runtime_reported=True) == []
 
@@ -140,7 +140,7 @@ def test_a_running_agent_is_asked() -> None:
     assert [reason.subject for reason in agent_reasons(context, told)] == ["configuration"]
 
 
-def test_an_actor_that_does_not_answer_is_reported_unless_the_tree_says_so_already() -> None:
+def test_a_silent_actor_is_reported_unless_the_tree_shows_it_already() -> None:
     context = _Asked({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
     assert [str(reason) for reason in agent_reasons(context, tree())] == ["agent: pod_config does not answer"]
     hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)

@@ -59,7 +59,7 @@ async def test_a_node_with_a_bootstrap_token_gets_a_certificate_that_the_server_
         assert 700 <= left.total_seconds() <= 1100
 
 
-async def test_a_request_that_is_not_a_nodes_fails_and_one_that_nobody_approves_waits(tmp_path: Path) -> None:
+async def test_a_request_of_another_user_fails_and_an_unapproved_one_waits(tmp_path: Path) -> None:
     async with ApiServer(tmp_path) as server:
         await ask(server, server.bootstrap_kubeconfig(), request_of("n1", "system:masters"))
         csr = await until_conditions(server, "csr-n1")

@@ -60,7 +60,7 @@ async def test_a_pod_is_created_with_defaults_token_and_tolerations(tmp_path: Pa
         await ask.client.close()
 
 
-async def test_a_pod_on_a_node_goes_when_its_node_says_so_and_one_on_none_at_once(tmp_path: Path) -> None:
+async def test_a_pod_on_a_node_is_removed_by_its_node_and_one_on_none_at_once(tmp_path: Path) -> None:
     async with ApiServer(tmp_path) as server:
         ask = Asked(server.kubeconfig())
         await ask("POST", PODS, pod("waiting"))
@@ -105,7 +105,7 @@ async def test_a_status_is_patched_apart_from_the_spec_and_conflicts_are_reporte
         await ask.client.close()
 
 
-async def test_a_list_is_paged_and_a_watch_goes_on_from_it_with_bookmarks(tmp_path: Path) -> None:
+async def test_a_list_is_paged_and_a_watch_continues_from_it_with_bookmarks(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, bookmark_seconds=0.2) as server:
         ask = Asked(server.kubeconfig())
         for number in range(5):
@@ -280,7 +280,7 @@ async def test_a_script_answers_first_and_the_server_answers_the_rest(tmp_path: 
         await ask.client.close()
 
 
-async def test_a_server_that_was_stopped_goes_on_with_what_it_kept(tmp_path: Path) -> None:
+async def test_a_restarted_server_continues_with_its_stored_objects(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, keep=True) as server:
         server.create("pods", pod())
         was, port, path = server.get("pods", "p"), server.port, server.kubeconfig()

@@ -31,7 +31,7 @@ def test_errors_wait_two_seconds_doubling_to_32():
     assert pauses(FailureKind.ERROR, 7) == [2, 4, 8, 16, 32, 32, 32]
 
 
-def test_a_server_that_is_away_is_tried_every_two_seconds_for_a_minute():
+def test_an_unreachable_server_is_tried_every_two_seconds_for_a_minute():
     seconds = pauses(FailureKind.AWAY, 40, rng=0.5)
     assert seconds[:27] == [2.2] * 27
     assert 55 < sum(seconds[:27]) < 65

@@ -55,7 +55,7 @@ def test_each_fault_has_one_incident_of_its_cause() -> None:
     assert badly_reported([injected(1, "slow")], [], []) == []
 
 
-def test_an_incident_that_nobody_ordered_is_found_but_for_those_of_a_busy_machine() -> None:
+def test_an_unordered_incident_is_found_except_those_of_a_busy_machine() -> None:
     assert len(badly_reported([], [incident(1, "exception")], [])) == 1
     assert badly_reported([], [incident(1, "hang"), incident(2, "parent")], []) == []
 

@@ -93,7 +93,7 @@ def test_a_rollback_without_an_agent_waits_for_the_next_start(store, tmp_path, c
     assert store.take_request() == hash_of(FIRST)
 
 
-def test_a_rollback_to_what_is_in_force_changes_nothing_and_says_so(store, tmp_path, capsys):
+def test_a_rollback_to_the_configuration_in_force_changes_nothing_and_reports_it(store, tmp_path, capsys):
     assert do(tmp_path, "rollback", hash_of(SECOND)) == 0
     assert capsys.readouterr().out == f"{hash_of(SECOND)} is in force: nothing to roll back\n"
     assert store.take_request() is None

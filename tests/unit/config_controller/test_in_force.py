@@ -48,7 +48,7 @@ def test_fields_that_can_change_at_run_time_change_and_the_others_wait_for_a_res
     assert after.waiting == ("oomScoreAdj",)
 
 
-def test_a_port_whose_server_is_not_there_waits_for_a_restart_and_is_not_applied():
+def test_a_port_of_a_missing_server_waits_for_a_restart():
     after, changed = BEFORE.changed_to(other(readOnlyPort=10255), CONSUMERS, workers=1)
     assert (changed, after.running.readOnlyPort, after.waiting, after.to_restart) == ((), 0, ("readOnlyPort",), ())
     served = other(readOnlyPort=10255)

@@ -133,7 +133,7 @@ async def test_the_users_ids_are_used_and_too_few_are_refused(tmp_path: Path) ->
     assert await why_not(manager(tmp_path, ask=fail), "a") == "getsubids: no"
 
 
-async def test_the_configuration_says_how_many_a_pod_has(tmp_path: Path) -> None:
+async def test_the_configuration_sets_the_ids_per_pod(tmp_path: Path) -> None:
     assert await given_to(manager(tmp_path, ids=4 * SIZE), "a") == IdRange(4 * SIZE, 4 * SIZE)
 
 

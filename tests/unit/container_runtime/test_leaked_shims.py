@@ -31,7 +31,7 @@ def test_a_shim_that_the_runtime_does_not_know_has_leaked_once_no_call_can_be_ma
 
 
 @pytest.mark.parametrize("names", [["nginx"], ["pause", "sh"], ["pause", "runcible"]])
-def test_a_program_of_a_container_is_told_from_that_of_a_sandbox(names: list[str]):
+def test_programs_of_containers_and_sandboxes_are_distinguished(names: list[str]):
     assert has_container(names)
 
 

@@ -15,7 +15,7 @@ def test_an_accepting_socket_has_no_problem(tmp_path: Path) -> None:
         assert warning(f"unix://{tmp_path}/sock") == ""
 
 
-def test_a_runtime_that_is_not_installed_started_or_a_socket_is_told_apart(tmp_path: Path) -> None:
+def test_a_runtime_that_is_missing_stopped_or_no_socket_is_distinguished(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with socket.socket(socket.AF_UNIX) as ended:
         ended.bind(str(tmp_path / "dead"))
@@ -26,6 +26,6 @@ def test_a_runtime_that_is_not_installed_started_or_a_socket_is_told_apart(tmp_p
         assert "--container-runtime-endpoint=managed" in text
 
 
-def test_a_path_through_a_file_says_why(tmp_path: Path) -> None:
+def test_a_path_through_a_file_has_a_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "Not a directory" in warning(f"unix://{tmp_path}/file/sock")

@@ -14,7 +14,7 @@ def test_a_device_that_is_not_healthy_counts_for_the_capacity_only() -> None:
     assert (inventory.capacity(), inventory.allocatable()) == ({"v/x": 2}, {"v/x": 1})
 
 
-def test_a_plugin_that_is_away_leaves_its_devices_unhealthy_until_the_grace_is_over() -> None:
+def test_a_missing_plugin_leaves_its_devices_unhealthy_during_the_grace_period() -> None:
     inventory = Inventory()
     inventory.registered("v/x")
     inventory.reported("v/x", BOTH)

@@ -20,7 +20,7 @@ def test_a_link_in_the_place_of_the_note_is_replaced_and_what_it_points_to_stays
 
 
 @pytest.mark.timeout(20)
-def test_a_fifo_in_the_place_of_the_note_holds_up_nobody(tmp_path: Path) -> None:
+def test_a_fifo_in_place_of_the_note_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / DEPRECATION)
     assert prepare(str(tmp_path)) == []
     assert (tmp_path / DEPRECATION).is_file()

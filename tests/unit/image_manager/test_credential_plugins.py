@@ -101,7 +101,7 @@ async def test_concurrent_requests_share_one_run():
     assert len(site.calls) == 1
 
 
-async def test_a_plugin_that_fails_is_reported_and_the_others_go_on():
+async def test_a_failing_plugin_is_reported_and_the_others_continue():
     site = Site(provider())
     site.fails = True
     assert await site.names() == []
@@ -223,7 +223,7 @@ async def test_the_end_of_a_long_stderr_is_kept(tmp_path):
     assert len(str(error.value)) < 600
 
 
-async def test_a_program_that_is_not_there_is_an_error(tmp_path):
+async def test_a_missing_program_is_an_error(tmp_path):
     with pytest.raises(PluginFailed, match="cannot be run"):
         await ask(provider(), str(tmp_path), CredentialProviderRequest("x"))
 

@@ -141,7 +141,7 @@ async def test_a_load_that_is_repeated_forgets_nothing_of_the_pulls_meanwhile(tm
     assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
 
 
-async def test_a_load_that_is_repeated_goes_on_with_the_intents_that_are_left(tmp_path: Path) -> None:
+async def test_a_repeated_load_continues_with_the_remaining_intents(tmp_path: Path) -> None:
     leave_intent(tmp_path)
     found = records(tmp_path)
     with pytest.raises(Unavailable):

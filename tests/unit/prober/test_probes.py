@@ -176,7 +176,7 @@ async def test_the_body_is_cut():
         assert len((await get(port)).text) == OUTPUT_BYTES
 
 
-async def test_a_target_that_hangs_or_is_not_there_is_a_failure_in_time_in_the_kubelets_words():
+async def test_a_hanging_or_missing_target_fails_in_time_with_the_kubelets_message():
     async with server(None) as port:
         outcome = await get(port, timeout=0.05)
         late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"

@@ -63,7 +63,7 @@ async def test_a_running_probe_is_not_scheduled_until_it_ends():
         assert site.began == [KEY, KEY]
 
 
-async def test_a_probe_that_is_unset_does_not_run_and_one_that_runs_goes_on():
+async def test_an_unset_probe_does_not_run_and_a_running_one_continues():
     async with on_site() as site:
         site.schedule.set(KEY, 1.0)
         site.schedule.unset(KEY)

@@ -68,7 +68,7 @@ def facts() -> Iterator[frozenset[str]]:
     yield frozenset(block)
 
 
-def test_the_descriptors_say_exactly_what_the_facts_say() -> None:
+def test_the_descriptors_match_the_facts_exactly() -> None:
     wanted, got = set(facts()), set(described())
     assert got == wanted, {"missing or different": wanted - got, "not in the facts": got - wanted}
 

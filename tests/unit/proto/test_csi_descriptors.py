@@ -49,6 +49,6 @@ def described() -> Iterator[str]:
             yield from message_lines(message)
 
 
-def test_the_descriptors_say_exactly_what_the_facts_say() -> None:
+def test_the_descriptors_match_the_facts_exactly() -> None:
     wanted = [line for line in FACTS.read_text().splitlines() if not line.startswith("#")]
     assert list(described()) == wanted

@@ -51,7 +51,7 @@ def facts() -> set[frozenset[str]]:
     return {frozenset(block.splitlines()) for block in text.strip().split("\n\n")}
 
 
-def test_the_descriptors_say_exactly_what_the_facts_say() -> None:
+def test_the_descriptors_match_the_facts_exactly() -> None:
     wanted, got = facts(), set(described())
     assert got == wanted, {"missing or different": wanted - got, "not in the facts": got - wanted}
 

@@ -41,7 +41,7 @@ def facts() -> Iterator[frozenset[str]]:
         yield frozenset(block.splitlines())
 
 
-def test_the_descriptors_say_exactly_what_the_facts_say() -> None:
+def test_the_descriptors_match_the_facts_exactly() -> None:
     wanted, got = set(facts()), described()
     assert got == wanted, {"missing or different": wanted - got, "not in the facts": got - wanted}
     assert len(wanted) == 1 + len(FILE.message_types_by_name)

@@ -24,7 +24,7 @@ def test_a_shutdown_is_recorded_and_published_before_pods_are_ordered_to_end(pha
     )
 
 
-def test_a_presumed_shutdown_that_goes_on_keeps_its_record() -> None:
+def test_a_presumed_shutdown_that_continues_keeps_its_record() -> None:
     after, effects = decide(PRESUMED, PREPARING)
     assert after is SHUTTING_DOWN
     assert ShutdownEffect.RECORD_START not in effects
@@ -49,7 +49,7 @@ def test_a_presumed_shutdown_ends_by_itself_and_no_other_does() -> None:
 
 
 @pytest.mark.parametrize("phase", [UP, PRESUMED, SHUTTING_DOWN])
-def test_a_known_shutdown_stays_when_logind_is_away(phase: ShutdownPhase) -> None:
+def test_a_known_shutdown_stays_while_logind_is_missing(phase: ShutdownPhase) -> None:
     assert decide(phase, UNREACHABLE) == (phase, ())
 
 

@@ -84,7 +84,7 @@ def test_the_server_may_ask_for_more_time():
     assert backlog.next_due() == 7.0
 
 
-def test_while_the_server_is_away_one_at_a_time_asks_it():
+def test_one_write_at_a_time_tries_an_unreachable_server():
     backlog = StatusBacklog()
     for number in range(110):
         backlog.add(str(number), TRANSITION, 0.0)

@@ -112,7 +112,7 @@ def test_an_init_container_that_completes_as_the_pod_is_stopped_makes_no_other_o
     assert look(pod_of(INIT, over), ran("i", code=0), worker_phase="terminated", before=over) == over
 
 
-def test_a_pod_that_is_deleted_before_its_containers_began_has_failed_and_says_that_they_are_not_ready():
+def test_a_pod_deleted_before_its_containers_started_has_failed_and_is_not_ready():
     deleted = pod_of()
     deleted = replace(deleted, metadata=replace(deleted.metadata, deletionTimestamp="2026-01-01T00:00:00Z"))
     over = look(deleted, worker_phase="terminated")
@@ -155,7 +155,7 @@ def test_the_conditions_of_a_pod_tell_its_end_before_its_phase_may(spec, code, s
     assert [of(status, kind)[1] for kind in ("Initialized", "Ready", "ContainersReady")] == reasons
 
 
-def test_a_pod_whose_containers_exit_with_0_when_the_node_ends_it_has_succeeded_and_says_who_disrupted_it():
+def test_a_pod_ended_by_the_node_has_succeeded_if_its_containers_exit_with_0_and_is_marked_as_disrupted():
     """As a kubelet 1.36 says of pods that it preempts or evicts."""
     order: dict[str, Any] = {
         "reason": "Preempting",

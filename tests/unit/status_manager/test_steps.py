@@ -155,7 +155,7 @@ def test_a_report_without_a_pod_keeps_the_last_one():
         (FINISHED, [], "api"),
     ],
 )
-def test_a_pod_that_does_not_end_says_what_it_waits_for(seen, finalizers, reason):
+def test_a_pod_that_does_not_end_reports_what_it_waits_for(seen, finalizers, reason):
     ending = stored("Failed", deletionTimestamp=DELETED, finalizers=finalizers)
     assert waits_for(pod("Failed", **seen), ending)[0] == reason
     assert reason in REASONS

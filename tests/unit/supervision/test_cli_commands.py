@@ -156,7 +156,7 @@ def test_a_reader_that_stops_reading_is_not_an_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_a_record_that_is_not_there_is_an_error_where_it_is_named(tmp_path: Path) -> None:
+def test_a_missing_record_is_an_error_if_it_is_named(tmp_path: Path) -> None:
     done = supervise("incidents", "--file", str(tmp_path / "none"))
     assert (done.returncode, done.stdout) == (4, "")
     assert f"{tmp_path}/none cannot be read: No such file or directory" in done.stderr

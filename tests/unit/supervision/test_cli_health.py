@@ -65,7 +65,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("ill", "text"), CASES)
-def test_one_actor_that_is_not_well_makes_it_degraded(ill: ActorState, text: str) -> None:
+def test_one_unhealthy_actor_degrades_the_agent(ill: ActorState, text: str) -> None:
     state, reasons = said(decide(tree(actor("prober"), ill), stopped={42}))
     assert (state, len(reasons)) == ("degraded", 1)
     assert reasons[0].startswith(f"pleg: {text}")

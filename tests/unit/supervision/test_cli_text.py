@@ -90,7 +90,7 @@ def test_a_traceback_belongs_to_the_line_before_it_and_a_supervisor_has_those_be
     assert len(list(of_actor(LINES, ""))) == len(LINES)
 
 
-def test_the_rows_of_a_table_that_goes_on_stay_below_its_header() -> None:
+def test_the_rows_of_a_table_that_follows_stay_below_its_header() -> None:
     widths: list[int] = []
     assert table(("NAME", "AGE"), [("a-long-name", "1s")], widths)[0] == "NAME         AGE"
     assert table(("NAME", "AGE"), [("short", "2s")], widths)[1] == "short        2s"
@@ -120,7 +120,7 @@ def test_control_characters_of_a_pods_output_are_escaped() -> None:
     assert plain("a\tb\n\x1b]52;c;cm0K\x07\x7f\x9b2J\r") == "a\tb\n^[]52;c;cm0K^G^?\\x9b2J^M"
 
 
-def test_a_table_that_is_too_wide_loses_the_columns_it_can_spare_and_says_which() -> None:
+def test_a_table_that_is_too_wide_loses_optional_columns_and_names_them() -> None:
     header, rows = ("NAME", "PID", "STATE", "UPTIME"), [("pleg", "123456", "running", "4m16s")]
     assert narrow_table(header, rows, 0, ("UPTIME", "PID")) == table(header, rows)
     assert narrow_table(header, rows, 29, ("UPTIME", "PID")) == table(header, rows)

@@ -139,7 +139,7 @@ def test_waiting_disposables_end_with_their_actor(node: Node) -> None:
     assert node.run_one_by_one() == ["eviction_manager"]
 
 
-def test_an_actor_whose_orders_hang_gets_no_more_and_all_others_go_on(
+def test_an_actor_whose_orders_hang_gets_no_more_and_all_others_continue(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disposables, "MOST_BUSY", 1000)

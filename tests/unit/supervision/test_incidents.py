@@ -191,7 +191,7 @@ def test_unwritten_incidents_are_reported_with_the_reason_and_since_when(tmp_pat
     assert incidents.unwritten().incidents == []
 
 
-def test_a_fifo_in_the_place_of_the_file_holds_up_nobody(tmp_path: Path) -> None:
+def test_a_fifo_in_place_of_the_file_does_not_block(tmp_path: Path) -> None:
     path = tmp_path / "incidents.jsonl"
     incidents = Incidents(path)
     incidents.opened(exited())

@@ -123,7 +123,7 @@ def test_a_refused_fork_affects_no_other(seen: Seen) -> None:
     assert [name for name, _ in seen.forked] == ["a", "c"]
 
 
-def test_the_pages_given_back_are_those_of_large_files_that_nobody_has_written_to() -> None:
+def test_clean_pages_of_large_files_are_given_back() -> None:
     def mapping(start: int, size: int, mode: str, path: str, anonymous: int) -> str:
         return f"{start:x}-{start + size:x} {mode} 00000000 fe:00 12     {path}\nRss: 4 kB\nAnonymous: {anonymous} kB\n"
 
@@ -142,7 +142,7 @@ def test_the_pages_given_back_are_those_of_large_files_that_nobody_has_written_t
     assert clean_ranges(smaps.splitlines(keepends=True)) == [(0x10000000, megabyte), (0x70000000, megabyte)]
 
 
-def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
+def test_a_process_continues_after_its_ranges_are_given_back() -> None:
     from supervision.fork_server.page_release import PageRelease
 
     pages = PageRelease()

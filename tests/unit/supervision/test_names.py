@@ -82,7 +82,7 @@ def test_a_name_that_is_retired_is_gone(names: Names) -> None:
     assert caught.value.gone
 
 
-def test_the_directory_is_ours_alone(tmp_path: Path) -> None:
+def test_the_directory_is_private(tmp_path: Path) -> None:
     path = tmp_path / "names"
     path.mkdir(mode=0o777)
     os.close(Names(path).fd)
@@ -112,7 +112,7 @@ def test_long_names_are_different_files_of_bounded_length() -> None:
     assert file_of("pod_workers/worker/1") == "pod_workers~worker~1"
 
 
-def test_a_process_that_has_ended_or_is_not_there_is_ending_and_a_live_one_is_not() -> None:
+def test_an_ended_or_missing_process_is_ending_and_a_live_one_is_not() -> None:
     assert not is_ending(os.getpid())
     child = subprocess.Popen(["true"])
     deadline = time.monotonic() + 5

@@ -168,7 +168,7 @@ def test_the_key_of_a_task_is_recorded_as_it_is_at_the_beginning_of_each_step(tm
     assert Journal(tmp_path).died_on == "pod-1/b"
 
 
-def test_a_step_goes_on_when_the_disk_does_not_take_its_key(tmp_path):
+def test_a_step_continues_if_its_key_cannot_be_written(tmp_path):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -35,7 +35,7 @@ async def test_an_answer_ends_the_question_of_its_number() -> None:
         await questions.answer(first, 5.0)
 
 
-async def test_a_late_answer_is_told_from_one_in_time() -> None:
+async def test_a_late_answer_is_distinguished_from_one_in_time() -> None:
     questions = Questions(asyncio.get_running_loop(), 1)
     number = questions.open("pleg")
     with pytest.raises(AskTimeout):
@@ -43,7 +43,7 @@ async def test_a_late_answer_is_told_from_one_in_time() -> None:
     assert not questions.answered(frame(number))
 
 
-async def test_a_broken_connection_fails_the_questions_to_that_actor_which_nobody_will_repeat() -> None:
+async def test_a_broken_connection_fails_questions_that_are_not_repeated() -> None:
     questions = Questions(asyncio.get_running_loop(), 1)
     lost, kept, other = questions.open("pleg"), questions.open("pleg"), questions.open("prober")
     questions.connection_closed("pleg", {kept})

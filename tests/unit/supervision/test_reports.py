@@ -27,7 +27,7 @@ from supervision.spec import ChildSpec, Policy, Restart
         ("fork_server", 9, "permanent", False),
     ],
 )
-def test_an_end_that_nobody_ordered_is_an_incident(cause: Cause, status: int, restart: Restart, expected: bool) -> None:
+def test_an_end_without_an_order_is_an_incident(cause: Cause, status: int, restart: Restart, expected: bool) -> None:
     child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy(restart=restart))
     assert is_incident(child, Exited("a", 1, 100, status, cause)) is expected
 

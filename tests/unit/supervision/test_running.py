@@ -186,7 +186,7 @@ async def test_a_timeout_within_a_task_ends_nothing() -> None:
     assert running.end.crashed == []
 
 
-async def test_a_cancellation_that_nobody_asked_for_ends_the_process() -> None:
+async def test_an_unrequested_cancellation_ends_the_process() -> None:
     running, channel = Running(), asyncio.get_running_loop().create_future()
 
     async def calls() -> None:
@@ -200,7 +200,7 @@ async def test_a_cancellation_that_nobody_asked_for_ends_the_process() -> None:
     assert running.end.crashed == ["a.Message"]
 
 
-async def test_a_librarys_own_tasks_are_nobodys_work_until_they_say_what_they_are_for() -> None:
+async def test_a_librarys_own_tasks_belong_to_no_work_until_labelled() -> None:
     running = Running()
 
     async def request() -> str:

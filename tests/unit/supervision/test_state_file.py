@@ -28,7 +28,7 @@ def test_a_private_file_is_whole_and_for_the_owner_alone(tmp_path):
 
 
 @pytest.mark.timeout(20)
-def test_a_fifo_under_the_temporary_name_holds_up_nobody(tmp_path):
+def test_a_fifo_under_the_temporary_name_does_not_block(tmp_path):
     os.mkfifo(tmp_path / f".file.{os.getpid()}")
     write_private(tmp_path / "file", b"one")
     assert (tmp_path / "file").read_bytes() == b"one"

@@ -87,7 +87,7 @@ def test_a_process_that_is_gone_has_no_rate() -> None:
     assert rates(old, TreeSample(tree(), 2.0), actor("root", pid=10)) == (0.0, 0.0)
 
 
-def test_arrows_and_letters_are_told_apart() -> None:
+def test_arrows_and_letters_are_distinguished() -> None:
     assert [*keys_of("j\x1b[A\x1b[5~\x1bOBé\r\x7f\x1b")] == [
         "j", "up", "pageup", "down", "é", "enter", "backspace", "escape",
     ]  # fmt: skip

@@ -31,7 +31,7 @@ def test_a_persistent_volume_has_its_own_name_and_a_device_its_own_reason():
     ]
 
 
-def test_a_volume_that_is_not_expanded_as_it_is_mounted_has_a_text_that_says_so():
+def test_a_failed_expansion_at_a_mount_has_its_own_message():
     failed = {"d": MountError("full", EXPAND), "b": MountError("full", EXPAND_DEVICE)}
     assert events_of(failed, {}, set()) == [
         VolumeEvent("FailedMount", 'MountVolume.Setup failed while expanding volume for volume "d" : full'),

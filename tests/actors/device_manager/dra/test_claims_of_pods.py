@@ -224,7 +224,7 @@ async def test_a_claim_is_kept_until_it_is_unprepared(
     assert node.stored == {}
 
 
-async def test_a_driver_that_is_not_there_costs_only_its_own_claims(node: Node, driver: SampleDriver) -> None:
+async def test_a_missing_driver_affects_only_its_own_claims(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "pod-1")
     node.claim("two", "pod-1", drivers=("nic.example.com",))
     with SampleDriver(node.root_dir, "nic.example.com").running() as other:
@@ -327,7 +327,7 @@ async def test_claims_of_a_pod_that_no_worker_has_are_unprepared(node: Node, dri
     assert list(driver.prepared) == ["uid-of-two"]
 
 
-async def test_nothing_is_unprepared_before_every_worker_has_told_its_pods(node: Node, driver: SampleDriver) -> None:
+async def test_no_claim_is_unprepared_before_every_worker_has_reported(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "pod-1")
     async with node.manager() as harness:
         await registered(harness, driver)

@@ -128,7 +128,7 @@ def test_a_pod_speaks_the_tree_is_shown_and_nothing_is_left(root: Path) -> None:
     assert traces(root) == {}
 
 
-def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path) -> None:
+def test_the_pod_survives_faults_and_ctrl_c_removes_everything(root: Path) -> None:
     demo = Demo(root)
     demo.wait_for_lines(1)
     for actor in ("pleg", "pod_workers/worker/0", "pod_workers/worker/1", "container_runtime", "root"):

@@ -120,7 +120,7 @@ def ready(node: FaultyNode) -> set[str]:
     }
 
 
-def test_the_next_version_and_the_one_before_it_go_on_with_the_containers_that_run(node, earlier) -> None:
+def test_the_next_version_and_the_previous_one_adopt_running_containers(node, earlier) -> None:
     start(node, earlier)
     node.write("rich", RICH)
     node.add("plain")

@@ -67,7 +67,7 @@ def test_each_example_is_a_command_that_is_understood(name: str) -> None:
 
 
 @pytest.mark.parametrize("about", [config.ABOUT, RUN_ONCE, ending(), ending("kubelet")])
-def test_those_that_take_the_flags_of_the_start_have_both_too(about: str) -> None:
+def test_commands_with_the_flags_of_the_start_have_both_too(about: str) -> None:
     assert {0, 1} <= set(exit_codes(about))
     assert examples(about)
     assert max(map(len, about.splitlines())) <= 120

@@ -95,7 +95,7 @@ def test_bash_completes_commands_options_choices_and_actors(
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
-def test_bash_says_nothing_where_no_agent_runs(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_bash_completes_no_actor_if_no_agent_runs(tmp_path: Path, environment: dict[str, str]) -> None:
     path = script("bash", tmp_path, environment)
     assert in_bash(path, environment, "supervise", "logs", "--run-dir", str(tmp_path / "none"), "") == []
 

@@ -164,7 +164,7 @@ def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
     assert found.remedy == "certificate-authority in the kubeconfig must be the cluster's CA"
 
 
-def test_a_server_that_is_away_is_reported_with_its_address(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported_with_its_address(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

@@ -91,7 +91,7 @@ def test_swap_is_a_failure_where_it_is_not_allowed(text: str, allowed: bool, lev
     assert ("/dev/vdb" in found.text) == (text == AREAS)
 
 
-def test_a_directory_that_is_not_there_yet_is_measured_where_it_will_be(tmp_path: Path) -> None:
+def test_a_missing_directory_is_measured_on_its_future_file_system(tmp_path: Path) -> None:
     (found,) = disk(str(tmp_path / "a" / "b"))
     assert found.text.startswith(f"{tmp_path} has ") or found.level is not Level.OK
 

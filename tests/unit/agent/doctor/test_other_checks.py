@@ -98,7 +98,7 @@ def test_a_certificate_is_awaited_only_while_there_is_no_kubeconfig(
     assert [one.subject for one in found] == subjects
 
 
-def test_a_runtime_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+def test_a_missing_runtime_is_a_failure(tmp_path: Path) -> None:
     (found,) = runtime(Agent(runtime_endpoint=f"unix://{tmp_path}/none.sock"), running=False)
     assert found.level is Level.FAILURE
     assert "there is no container runtime" in found.text
@@ -321,7 +321,7 @@ def test_an_agent_that_may_not_be_asked_is_not_called_stopped(code: int, remedy:
     assert (found.level, found.text, found.remedy) == (Level.FAILURE, "no way in", remedy)
 
 
-def test_a_file_that_is_not_there_is_reported_once(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_once(tmp_path: Path) -> None:
     class NoAgent:
         arguments = argparse.Namespace(
             root_dir=str(tmp_path),

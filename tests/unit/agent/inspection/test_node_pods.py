@@ -130,7 +130,7 @@ class Told:
         return self._sources if reply is PodSources else Pods(b'{"items": []}')
 
 
-def test_a_node_whose_api_pods_are_not_read_yet_is_not_said_to_have_none() -> None:
+def test_a_node_with_unread_api_pods_is_not_reported_as_empty() -> None:
     read, unread = SourceState("file", "/m", True, 0), SourceState("api", "https://api", False, 0)
     assert node_pods(cast(Answers, Told(read))).problems == []
     (said,) = node_pods(cast(Answers, Told(read, unread))).problems

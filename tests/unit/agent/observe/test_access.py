@@ -15,7 +15,7 @@ def test_the_token_opens_one_session_and_no_second_one() -> None:
     assert access.admits(session)
 
 
-def test_nobody_is_admitted_before_the_session_is_opened() -> None:
+def test_no_request_is_admitted_before_the_session_is_opened() -> None:
     access = SessionAccess()
     assert not access.admits("")
     assert not access.admits(access.token)

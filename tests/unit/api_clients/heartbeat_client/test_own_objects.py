@@ -88,7 +88,7 @@ def changed_somewhere(whole: Json, rng: random.Random) -> Json:
 
 
 @given(st.randoms(use_true_random=False))
-def test_a_node_that_is_read_can_be_worked_with_whatever_it_says(rng: random.Random) -> None:
+def test_any_node_that_is_read_can_be_processed(rng: random.Random) -> None:
     body = json.dumps(changed_somewhere(changed_somewhere(NODE, rng), rng)).encode()
     try:
         node = read_node(body, "n1")
@@ -105,7 +105,7 @@ def test_a_node_that_is_read_can_be_worked_with_whatever_it_says(rng: random.Ran
 
 
 @given(st.randoms(use_true_random=False))
-def test_a_lease_that_is_read_can_be_renewed_whatever_it_says(rng: random.Random) -> None:
+def test_any_lease_that_is_read_can_be_renewed(rng: random.Random) -> None:
     try:
         lease = read_lease(json.dumps(changed_somewhere(changed_somewhere(LEASE, rng), rng)).encode(), "n1")
     except Unreachable:
@@ -145,7 +145,7 @@ async def test_a_lease_is_renewed_once_the_server_answers_with_it() -> None:
     assert server.calls[-2:] == ["GET", "PUT"]
 
 
-def test_the_event_of_old_cgroups_says_what_to_do_and_where_to_read_about_it():
+def test_the_event_of_old_cgroups_has_a_remedy_and_a_link():
     event = NodeEvents("n1", first=True).old_cgroups()
     assert (event.type, event.reason) == ("Warning", "CgroupV1")
     assert event.message.startswith("cgroup v1 detected. ")

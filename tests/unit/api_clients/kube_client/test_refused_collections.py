@@ -58,7 +58,7 @@ def test_a_silent_server_is_no_refusal(caplog: pytest.LogCaptureFixture) -> None
     assert (refusals.received, caplog.records) == ([], [])
 
 
-def test_collections_are_told_apart() -> None:
+def test_refusals_of_collections_are_distinguished() -> None:
     refusals = Refusals()
     refusals.failed_at(100.0)
     refusals.of.answered("services")

@@ -29,7 +29,7 @@ def refused(found: Answered) -> str:
 
 
 # -- its own object ---------------------------------------------------------------------------------------------------
-def test_a_node_registers_itself_and_nobody_else(node: RawApi, registered: Obj) -> None:
+def test_a_node_registers_only_itself(node: RawApi, registered: Obj) -> None:
     taints = registered["spec"]["taints"]
     assert [(one["key"], one["effect"]) for one in taints] == [("node.kubernetes.io/not-ready", "NoSchedule")]
     text = refused(node("POST", NODES, {"metadata": {"name": "contract-other"}}))

@@ -65,25 +65,25 @@ def test_the_name_of_the_object_is_that_of_the_path(space: Namespace) -> None:
 
 
 # -- what is not there ------------------------------------------------------------------------------------------------
-def test_an_object_that_is_not_there_is_named(api: RawApi) -> None:
+def test_a_missing_object_is_named(api: RawApi) -> None:
     found = api("GET", "/api/v1/nodes/contract-none")
     assert found.failure == (404, "NotFound", 'nodes "contract-none" not found')
     assert found.details == {"name": "contract-none", "kind": "nodes"}
 
 
-def test_an_object_of_a_group_that_is_not_there_is_named_with_its_group(space: Namespace) -> None:
+def test_an_object_of_a_missing_group_is_named_with_its_group(space: Namespace) -> None:
     found = space.api("GET", f"{space.of('leases', LEASES)}/none")
     assert found.failure == (404, "NotFound", 'leases.coordination.k8s.io "none" not found')
     assert found.details == {"name": "none", "group": "coordination.k8s.io", "kind": "leases"}
 
 
-def test_nothing_is_made_in_a_namespace_that_is_not_there(api: RawApi) -> None:
+def test_no_object_is_created_in_a_missing_namespace(api: RawApi) -> None:
     found = api("POST", "/api/v1/namespaces/contract-none/configmaps", {"metadata": {"name": "c"}})
     assert found.failure == (404, "NotFound", 'namespaces "contract-none" not found')
     assert found.details == {"name": "contract-none", "kind": "namespaces"}
 
 
-def test_a_collection_that_is_not_there_is_reported(api: RawApi) -> None:
+def test_a_missing_collection_is_reported(api: RawApi) -> None:
     found = api("GET", "/api/v1/contractnones")
     assert found.failure == (404, "NotFound", "the server could not find the requested resource")
     assert found.details == {}

@@ -92,7 +92,7 @@ def eviction(**options: Any) -> Obj:
     return {**made, "deleteOptions": options} if options else made
 
 
-def test_an_evicted_pod_is_deleted_and_says_why(space: Namespace) -> None:
+def test_an_evicted_pod_is_deleted_with_a_reason(space: Namespace) -> None:
     space.pod(nodeName=NODE)
     space.api.patch(f"{space.pods}/p/status", {"status": {"phase": "Running"}})
     found = space.api("POST", f"{space.pods}/p/eviction", eviction(gracePeriodSeconds=9))
@@ -177,7 +177,7 @@ def test_a_token_for_too_short_is_refused(space: Namespace) -> None:
     assert cause["message"] == "Invalid value: 60: may not specify a duration less than 10 minutes"
 
 
-def test_a_token_for_an_account_that_is_not_there_is_refused(space: Namespace) -> None:
+def test_a_token_for_a_missing_account_is_refused(space: Namespace) -> None:
     refused = space.api("POST", f"{space.of('serviceaccounts')}/none/token", request())
     assert refused.failure == (404, "NotFound", 'serviceaccounts "none" not found')
 

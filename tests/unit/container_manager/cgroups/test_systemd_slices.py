@@ -54,7 +54,7 @@ async def test_a_slice_that_is_there_is_updated() -> None:
     assert [(name, variant.value) for name, variant in properties] == [("TasksMax", 5)]
 
 
-async def test_a_slice_that_is_not_there_counts_as_stopped() -> None:
+async def test_a_missing_slice_counts_as_stopped() -> None:
     slices, calls = systemd(BusError("was refused", f"{SYSTEMD}.NoSuchUnit"))
 
     await slices.stop(POD)

@@ -145,7 +145,7 @@ def test_hints_are_the_masks_with_enough_and_the_same_for_every_type():
     assert hints(used, large, large.spec.containers[0]) == {"memory": [TopologyHint(2, preferred=True)]}
 
 
-def test_memory_that_no_mask_has_gives_no_hint_and_the_allocation_says_so():
+def test_memory_that_no_mask_has_gives_no_hint_and_the_allocation_fails():
     huge = one("9Gi")
     assert hints(TWO, huge, huge.spec.containers[0]) == pod_hints(TWO, huge) == {}
     with pytest.raises(AllocationError, match="no NUMA nodes with enough memory is available"):
@@ -213,7 +213,7 @@ def test_a_state_whose_entries_are_not_what_is_taken_is_refused():
         (0, "hugepages-1Gi", "uses memory resource that does not exist"),
     ],
 )
-def test_a_state_that_uses_what_is_not_there_is_refused_by_pod_and_container(node: int, kind: str, text: str):
+def test_a_state_that_uses_missing_memory_is_refused_by_pod_and_container(node: int, kind: str, text: str):
     entries = {"u": {"a": (Block((node,), kind, 1),)}}
     with pytest.raises(StateError) as error:
         begin(TWO, MemoryState("Static", TWO.machine, entries))

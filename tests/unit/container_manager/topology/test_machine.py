@@ -45,7 +45,7 @@ def test_an_offline_cpu_is_no_cpu(tmp_path):
     assert found.by_id[7].core == 7
 
 
-def test_caches_without_a_number_are_told_apart_by_their_lowest_cpu(tmp_path):
+def test_caches_without_a_number_are_distinguished_by_their_lowest_cpu(tmp_path):
     reread(tmp_path, machine(cores=4, caches=2))
     for number, shared in enumerate(["0-1", "0-1", "2-3", "2-3"]):
         index = tmp_path / f"sys/devices/system/cpu/cpu{number}/cache/index3"

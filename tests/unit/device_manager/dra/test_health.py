@@ -36,7 +36,7 @@ def test_only_what_users_see_counts_as_a_change() -> None:
     assert health.of(DRIVER, "p", "none", 110.0).health == UNKNOWN
 
 
-def test_without_news_the_health_is_unknown_after_the_time_that_the_driver_says() -> None:
+def test_the_health_is_unknown_after_the_drivers_timeout_without_a_report() -> None:
     health, _ = DraHealth().reported(DRIVER, [report("a"), report("b", timeout=5.0, message="ok")], 100.0)
     assert health.next_expiry == 105.0
     assert health.of(DRIVER, "p", "b", 105.0).health == HEALTHY

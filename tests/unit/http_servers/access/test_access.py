@@ -232,7 +232,7 @@ async def test_a_token_without_a_user_name_is_refused(status: bytes) -> None:
     assert await reviews.user_of("x") is None
 
 
-async def test_an_access_review_that_does_not_say_allowed_denies() -> None:
+async def test_an_access_review_without_allowed_denies() -> None:
     reviews, _ = reviews_of(b"{}")
     assert not await reviews.may(UserInfo("a"), "get", "metrics", "n1")
 

@@ -57,7 +57,7 @@ def test_infinities_and_nan_are_written_as_prometheus_does():
     assert (number(math.inf), number(-math.inf), number(math.nan)) == ("+Inf", "-Inf", "NaN")
 
 
-def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_forgotten():
+def test_a_replaced_actor_continues_its_counters_and_removed_pods_are_dropped():
     metrics = ActorMetrics()
 
     def probes(incarnation: int, *uids: str) -> dict[str, float]:

@@ -28,7 +28,7 @@ def test_functions_that_use_the_cpu_are_in_the_profile():
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL, "as before"
 
 
-def test_two_profiles_at_a_time_are_refused_and_the_first_one_goes_on():
+def test_a_second_profile_at_a_time_is_refused_and_the_first_continues():
     async def story():
         first = asyncio.ensure_future(processor_time.sample(0.05))
         await asyncio.sleep(0)

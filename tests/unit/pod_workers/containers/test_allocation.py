@@ -76,7 +76,7 @@ def test_a_record_without_the_resources_of_the_pod_itself_leaves_the_specs(whole
     assert allocation.stored_of(pod, PodRecord(**whole), None).allocated.get(allocation.POD) == found
 
 
-def test_a_container_says_what_it_was_made_with_where_its_pod_has_resources():
+def test_a_container_of_a_pod_with_resources_records_its_own_resources():
     pod = pod_of(a=requests(cpu="1"), b={})
     for container in pod.spec.containers:
         ran = CriContainer(

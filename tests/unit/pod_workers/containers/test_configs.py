@@ -74,7 +74,7 @@ def test_a_sandbox_carries_the_pods_identity_over_its_own_labels():
     assert list(config.dns_config.servers) == ["192.0.2.53"]
 
 
-def test_a_sandbox_is_told_all_ports_of_regular_containers_on_the_hosts_network_too():
+def test_a_sandbox_has_all_ports_of_regular_containers_also_on_the_hosts_network():
     udp = {"containerPort": 80, "hostPort": 8080, "protocol": "UDP", "hostIP": "192.0.2.1"}
     ports = [udp, {"containerPort": 81}, udp, {"containerPort": 81, "protocol": "SCTP"}]
     containers = [container("a", ports=ports), container("b", ports=[{"containerPort": 81}])]

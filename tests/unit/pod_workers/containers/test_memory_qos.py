@@ -43,7 +43,7 @@ def test_a_limit_less_than_a_page_above_the_request_slows_nothing_down() -> None
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 40), st.floats(0.01, 1.0))
-def test_it_is_never_above_the_limit_and_always_whole_pages(request: int, limit: int, factor: float) -> None:
+def test_memory_high_is_never_above_the_limit_and_always_whole_pages(request: int, limit: int, factor: float) -> None:
     found = memory_high(request, limit, MemoryQos(throttling=factor, allocatable=1 << 41))
     assert found % 4096 == 0
     assert found == 0 or found > request

@@ -37,7 +37,7 @@ def test_a_lower_limit_of_the_pod_must_be_above_what_it_uses(tmp_path, limit, no
     assert pod_text(tree(tmp_path, current="1500", max=now), "/pod", limit) == text
 
 
-def test_a_cgroup_that_is_not_there_refuses_nothing(tmp_path):
+def test_a_missing_cgroup_refuses_no_resize(tmp_path):
     assert pod_text(tree(tmp_path), "/elsewhere", 1) == ""
 
 

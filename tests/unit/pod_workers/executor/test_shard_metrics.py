@@ -54,7 +54,7 @@ def test_containers_are_counted_by_their_type_and_failures_by_their_reason():
 
 
 @pytest.mark.parametrize(("reason", "requested", "failed"), [("ErrImagePull", 1, 1), ("", 0, 0)])
-def test_an_image_volume_fails_when_its_pull_has_ended_and_not_while_it_goes_on(reason, requested, failed):
+def test_an_image_volume_fails_when_its_pull_has_failed_and_not_before(reason, requested, failed):
     counted = Counted()
     with pytest.raises(StartFailed), counted.shard.image_volume():
         raise StartFailed(reason, "text")

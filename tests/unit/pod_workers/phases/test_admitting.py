@@ -42,7 +42,7 @@ def test_the_shutdown_manager_is_asked_first_on_a_node_with_shutdown_windows():
     assert decide(step.state, ends_pods=True).state.phase is PodWorkerPhase.TERMINATING
 
 
-def test_a_pod_that_runs_when_its_worker_begins_is_admitted_again_and_goes_on():
+def test_a_pod_that_runs_when_its_worker_starts_is_admitted_again_and_keeps_running():
     state = RuntimeObserved(runtime(ran())).apply(wanted(pod(restartPolicy="Never")))
     assert effects(decide(state)) == ["Admit"]
 

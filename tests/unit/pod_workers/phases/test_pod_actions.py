@@ -87,7 +87,7 @@ def test_a_pod_is_done_when_nothing_runs_and_nothing_will():
     assert (actions.done, actions.kill_pod) == (True, True)
 
 
-def test_a_second_crash_waits_and_says_until_when():
+def test_a_second_crash_waits_and_reports_until_when():
     actions = do(pod("a"), ran("a", S.EXITED, exit_code=1, count=1))
     assert actions.start == []
     assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 10)]
@@ -185,7 +185,7 @@ def test_a_container_in_an_unknown_state_is_ended_first():
     assert [kill.container.name for kill in do(pod("a"), ran("a", S.UNKNOWN)).kill] == ["a"]
 
 
-def test_the_end_of_an_unknown_container_says_of_which_kind_it_is_and_is_no_end_of_its_work():
+def test_the_kill_of_a_container_in_unknown_state_names_its_kind_and_does_not_complete_it():
     why = 'is in "unknown" state, try killing it before restart'
     ended = do(pod("a"), ran("a", S.UNKNOWN)).kill[0]
     assert (ended.why, ended.restart) == (f"Container {why}", True)
@@ -230,7 +230,7 @@ def test_a_container_in_an_unknown_state_is_stopped_before_its_next_instance_sta
     assert (done.kill, starts(done)) == ([], [("a", 1)])
 
 
-def test_a_lost_sandbox_is_replaced_and_counts_go_on():
+def test_a_lost_sandbox_is_replaced_and_counts_continue():
     lost = ran("a", S.EXITED, exit_code=255, reason="Unknown", count=3)
     actions = do(pod("a"), lost, boxes=(box(2, ready=False),))
     assert (actions.create_sandbox, actions.attempt, actions.kill_pod, starts(actions)) == (True, 3, True, [("a", 4)])
@@ -262,7 +262,7 @@ def test_a_pod_whose_init_container_failed_for_good_is_not_started_again():
 
 
 @pytest.mark.parametrize("state", [S.EXITED, S.CREATED, S.UNKNOWN])
-def test_with_never_nothing_is_started_again_after_a_sandbox_was_lost(state):
+def test_no_container_restarts_under_never_after_a_sandbox_was_lost(state):
     wanted = pod("a", init=(Container(name="i1"),), policy="Never")
     assert do(wanted, ran("a", state), ran("i1", S.EXITED), boxes=gone_box()).done
 
@@ -275,11 +275,11 @@ def test_a_containers_policy_wins_over_the_pods_when_the_sandbox_was_lost():
         assert starts(do(wanted, *ended, boxes=gone_box())) == [("always", 1)]
 
 
-def test_with_never_a_sandbox_that_was_lost_before_anything_ran_is_replaced():
+def test_a_sandbox_lost_before_anything_ran_is_replaced_under_never():
     assert do(pod("a", policy="Never"), boxes=gone_box()).create_sandbox
 
 
-def test_init_containers_run_again_in_a_new_sandbox_and_their_counts_go_on():
+def test_init_containers_run_again_in_a_new_sandbox_and_their_counts_continue():
     wanted = pod("a", init=(Container(name="i1"),))
     ended = ran("i1", S.EXITED, count=2, finished_ns=int((NOW - 100) * 1e9))
     actions = do(wanted, ran("a", S.EXITED, count=1), ended, boxes=gone_box(1))

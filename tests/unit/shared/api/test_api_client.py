@@ -168,7 +168,7 @@ async def test_a_client_certificate_is_shown_from_files_and_from_data(tmp_path: 
 
 
 @pytest.mark.parametrize("broken", [b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-async def test_a_certificate_that_cannot_be_used_is_said_to_be_that(tmp_path: Path, broken: bytes) -> None:
+async def test_an_unusable_certificate_is_reported_as_such(tmp_path: Path, broken: bytes) -> None:
     (tmp_path / "bad.pem").write_bytes(broken)
     async with ApiServer(tmp_path, ok) as server:
         bad = str(tmp_path / "bad.pem")

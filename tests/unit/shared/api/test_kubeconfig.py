@@ -83,7 +83,7 @@ def test_files_are_relative_to_the_kubeconfig(tmp_path: Path) -> None:
     assert access.files == (str(tmp_path / "conf" / "kubeconfig"), str(pki / "ca.crt"), str(pki / "node.pem"))
 
 
-def test_data_wins_over_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_data_wins_over_a_missing_file(tmp_path: Path) -> None:
     cluster = {"certificate-authority-data": b64(CERT), "certificate-authority": "/nowhere"}
     user = {"client-certificate-data": b64(CERT), "client-key-data": b64(KEY)}
     access = read(tmp_path, cluster=cluster, user=user)

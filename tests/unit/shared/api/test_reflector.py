@@ -107,7 +107,7 @@ async def story(*steps: Any, policy: BackoffPolicy = QUICK, seconds: float = 5.0
 GONE, LOST, BROKEN = Gone(410, "Expired", ""), Unreachable(0, "Unreachable", ""), ServerError(500, "Oops", "")
 
 
-async def test_a_watch_goes_on_from_the_last_version_it_saw() -> None:
+async def test_a_watch_resumes_from_the_last_version_it_saw() -> None:
     events = [WatchEvent("ADDED", thing("b", 6)), WatchEvent("BOOKMARK", thing("", 9))]
     asked, told = await story(listing(5, thing("a", 1)), events)
     assert asked == ["list", "watch 5", "watch 9"]
@@ -131,7 +131,7 @@ async def test_after_an_outage_a_version_that_is_gone_is_listed_at_once() -> Non
     assert told[-1] == ["c"]
 
 
-async def test_a_server_that_says_gone_right_after_its_list_is_asked_later_and_later() -> None:
+async def test_a_server_that_answers_gone_right_after_its_list_is_retried_with_growing_pauses() -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(story(listing(5), [GONE], listing(6), [GONE], listing(7), [GONE], policy=LONG), 1)
 
@@ -199,7 +199,7 @@ async def test_an_object_without_metadata_breaks_off_the_watch_only() -> None:
     assert told == [[], "Unreachable", "+b"]
 
 
-async def test_the_server_says_how_long_to_wait() -> None:
+async def test_the_server_sets_the_time_to_wait() -> None:
     began = asyncio.get_running_loop().time()
     await story(TooManyRequests(429, "TooManyRequests", "", 0.3), listing(5))
     assert asyncio.get_running_loop().time() - began >= 0.3

@@ -39,7 +39,7 @@ async def ok(request: Request) -> Reply:
     return Answer(200, b"{}")
 
 
-async def test_a_request_is_a_span_which_the_server_is_told(
+async def test_a_request_is_a_span_whose_context_the_server_gets(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
     async with ApiServer(tmp_path, ok) as server:
@@ -103,7 +103,7 @@ async def test_a_watch_is_a_span_until_it_ends(tmp_path: Path, tracer: Recording
     assert (span.name, span.error, span.attributes["url.path"]) == ("HTTP GET", None, "/w")
 
 
-async def test_a_server_is_told_nothing_where_nothing_is_traced(tmp_path: Path) -> None:
+async def test_requests_have_no_trace_headers_without_tracing(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, ok) as server:
         client = client_of(server, None)
         await client.call("GET", "/x")

@@ -225,7 +225,7 @@ def test_a_standalone_agent_with_open_access_is_refused(host, write):
     assert load(["--anonymous-auth", "--authorization-mode=AlwaysAllow"], host)
 
 
-def test_the_configuration_in_force_is_the_one_of_the_checkpoint_whatever_the_file_says(host, tmp_path):
+def test_the_configuration_in_force_is_that_of_the_checkpoint_and_not_of_the_file(host, tmp_path):
     store = ConfigCheckpoints(str(tmp_path / "troupelet" / "config"))
     store.prepare()
     documents = [Document("/before.yaml", {"maxPods": 7}, {"maxPods": 3})]

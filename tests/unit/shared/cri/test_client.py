@@ -91,7 +91,7 @@ async def test_close_closes_each_connection_once(
     assert len(closed) == len(set(map(id, closed))) == connections
 
 
-async def test_a_runtime_without_network_says_why() -> None:
+async def test_a_runtime_without_network_has_a_reason() -> None:
     fake = FakeRuntime()
     fake.network_ready = False
     status = await fake.client().status()

@@ -209,7 +209,7 @@ def test_an_answer_with_an_id_that_cannot_be_a_part_of_a_path_is_not_believed(te
         conversion.sandbox_of(cri.PodSandboxStatus(id=text))
 
 
-def test_an_attempt_that_nobody_has_made_is_not_continued() -> None:
+def test_an_unknown_attempt_is_not_continued() -> None:
     highest = cri.ContainerMetadata(attempt=2**32 - 1)
     assert conversion.listed_container(cri.Container(id="i", metadata=highest)).restart_count == 0
     sandbox = cri.PodSandbox(id="i", metadata=cri.PodSandboxMetadata(attempt=2**32 - 1))

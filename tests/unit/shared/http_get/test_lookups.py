@@ -39,7 +39,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> Any:
     made.release.set()
 
 
-async def test_one_pods_names_that_hang_delay_no_probe_of_another(resolver):
+async def test_hanging_lookups_of_one_pod_delay_no_probe_of_another(resolver):
     hanging = [asyncio.ensure_future(probe_tcp(f"hangs{number}", 80, 60.0, "a")) for number in range(HOSTS)]
     async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]

@@ -63,7 +63,7 @@ def test_a_path_that_begins_like_a_scheme_leaves_no_host_to_ask():
 @pytest.mark.parametrize(
     ("host", "hostname", "port"), [("fd00::1", "fd00::1", 80), ("fe80::1%eth0", "fe80::1%eth0", 80), ("h", "h", 80)]
 )
-def test_host_and_port_are_told_apart(host, hostname, port):
+def test_host_and_port_are_separated(host, hostname, port):
     url = probe_url("HTTPS", host, port, "/")
     assert (url.hostname, url.port, url.scheme) == (hostname, port, "https")
 

@@ -20,7 +20,7 @@ def addresses(*pairs):
     return json.dumps({"status": {"addresses": [{"type": kind, "address": ip} for kind, ip in pairs]}}).encode()
 
 
-def test_one_of_each_family_counts_and_inner_ones_first():
+def test_one_address_of_each_family_counts_and_internal_ones_first():
     node = addresses(
         ("Hostname", "n"), ("ExternalIP", "203.0.113.1"), ("InternalIP", "10.0.0.1"), ("InternalIP", "10.0.0.2"),
         ("ExternalIP", "fd00::1"),

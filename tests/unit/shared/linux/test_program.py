@@ -40,7 +40,7 @@ async def test_a_program_that_does_not_read_its_input_is_killed() -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-async def test_a_process_with_a_session_of_its_own_that_holds_the_pipes_holds_up_nobody() -> None:
+async def test_a_process_in_its_own_session_that_holds_the_pipes_delays_nothing() -> None:
     before = descriptors()
     async with asyncio.timeout(30), running(["/bin/sh", "-c", "setsid sleep 60 & echo $!; exec sleep 60"]) as process:
         assert process.stdout is not None
@@ -85,7 +85,7 @@ async def test_a_program_that_ends_while_being_killed_is_no_error(monkeypatch: p
     assert process.returncode == -signal.SIGKILL
 
 
-async def test_a_program_that_is_not_there_is_an_error() -> None:
+async def test_a_missing_program_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         async with running(["/bin/there-is-none"]):
             pass

@@ -145,7 +145,7 @@ def test_few_are_a_number_of_entries_and_of_bytes(tmp_path):
     assert not have_few_files(where[:2])
 
 
-def test_few_are_not_files_that_nobody_can_see(tmp_path):
+def test_many_files_below_a_long_path_are_not_few(tmp_path):
     """Below a path that is longer than the kernel takes at once."""
     current = os.open(tmp_path, os.O_RDONLY)
     for _ in range(20):

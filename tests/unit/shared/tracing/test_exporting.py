@@ -91,7 +91,7 @@ async def test_no_connection_is_opened_without_spans() -> None:
         assert one.exporter._channel is None
 
 
-async def test_a_collector_that_is_away_is_reported_once_and_costs_nothing_but_spans(
+async def test_a_missing_collector_is_reported_once_and_costs_only_spans(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with exporting(f"127.0.0.1:{free_port()}") as one:

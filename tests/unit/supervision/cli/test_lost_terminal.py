@@ -40,7 +40,7 @@ def test_the_work_is_finished_after_the_terminal_was_closed(tmp_path: Path) -> N
     assert done.read_text() == "whole"
 
 
-def test_the_work_is_finished_when_nobody_reads_the_pipe(tmp_path: Path) -> None:
+def test_the_work_is_finished_after_the_pipe_is_closed(tmp_path: Path) -> None:
     done = tmp_path / "done"
     read, write = os.pipe()
     os.close(read)

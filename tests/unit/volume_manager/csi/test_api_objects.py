@@ -29,7 +29,7 @@ async def asked(answer: ApiAnswer, call: Any) -> Any:
         return await call(ApiObjects(harness.actor))
 
 
-async def test_a_secret_that_is_not_there_is_named_with_the_field_that_refers_to_it() -> None:
+async def test_a_missing_secret_is_named_with_the_field_that_refers_to_it() -> None:
     gone = ApiAnswer(status=404, reason="NotFound", message='secrets "s" not found')
     with pytest.raises(PlainError) as caught:
         await asked(gone, lambda api: api.secret(NAME, "NodeStageSecretRef"))
@@ -56,7 +56,7 @@ async def test_a_volume_without_an_attachment_that_holds_waits(answer: ApiAnswer
         await asked(answer, lambda api: api.attached("csi-1", "volume h"))
 
 
-async def test_a_volume_is_used_while_it_is_attached_and_nobody_detaches_it() -> None:
+async def test_a_volume_is_used_while_it_is_attached_and_not_being_detached() -> None:
     attached: dict[str, Any] = {"status": {"attached": True, "attachmentMetadata": {"device": "/dev/x"}}}
     whole = ApiAnswer(status=200, body=json.dumps(attached).encode())
     assert await asked(whole, lambda api: api.attached("csi-1", "volume h")) == {"device": "/dev/x"}
@@ -67,7 +67,7 @@ async def test_a_volume_is_used_while_it_is_attached_and_nobody_detaches_it() ->
 
 
 @pytest.mark.parametrize(("code", "kind"), [(8, ExhaustedError), (13, NotAttachedError), (None, NotAttachedError)])
-async def test_a_full_node_is_told_from_other_errors_by_the_code(code: int | None, kind: type[Exception]) -> None:
+async def test_a_full_node_is_recognised_by_the_error_code(code: int | None, kind: type[Exception]) -> None:
     error: dict[str, Any] = {"message": "no", **({"errorCode": code} if code is not None else {})}
     body = json.dumps({"status": {"attached": False, "attachError": error}}).encode()
     with pytest.raises(NotAttachedError, match="volume h is not attached yet: no") as caught:
@@ -75,7 +75,7 @@ async def test_a_full_node_is_told_from_other_errors_by_the_code(code: int | Non
     assert type(caught.value) is kind
 
 
-async def test_a_volume_is_in_use_once_the_nodes_status_says_so() -> None:
+async def test_a_volume_is_in_use_once_it_is_in_the_nodes_status() -> None:
     async def check(status: dict[str, Any]) -> None:
         answer = ApiAnswer(status=200, body=json.dumps({"status": status}).encode())
         await asked(answer, lambda api: api.check_in_use("n1", "kubernetes.io/csi/d^h"))

@@ -185,7 +185,7 @@ def test_a_driver_that_supports_groups_gets_the_pods_group():
         ("File", mount(), None),
     ],
 )
-def test_the_drivers_policy_says_whether_the_agent_gives_files_to_the_group(policy, step, group):
+def test_the_drivers_policy_decides_whether_the_agent_changes_the_group_of_files(policy, step, group):
     assert pod_info.fs_group_to_apply(DRIVER, DriverSpec(fsGroupPolicy=policy), step) == group
     if group is not None:
         able = Driver(name="d", endpoint="", node_id="n", groups=True)
@@ -219,7 +219,7 @@ def test_a_driver_has_one_entry_in_the_csi_node():
     ]
 
 
-def test_more_volumes_than_the_api_can_say_are_the_most_that_it_can():
+def test_a_volume_count_over_the_maximum_of_the_api_is_the_maximum():
     many = Driver(name="d.test", endpoint="/s", node_id="n1", max_volumes=1 << 40)
     (entry,) = csi_node.with_driver(csi_node.new_csi_node("n", "uid"), many)["spec"]["drivers"]
     assert entry["allocatable"] == {"count": (1 << 31) - 1}

@@ -47,7 +47,7 @@ def test_a_volume_is_expanded_when_its_claim_waits_for_the_node_or_another_node_
     assert expansion(claimed, volume(), here) == expected
 
 
-def test_the_volume_is_read_only_when_its_claim_says_that_something_may_have_happened() -> None:
+def test_the_volume_is_read_from_the_server_only_if_its_claim_shows_a_possible_change() -> None:
     waits = {"type": "FileSystemResizePending", "status": "True"}
     assert not may_need(claim(), GIB)
     assert may_need(claim(step="NodeResizePending"), GIB)

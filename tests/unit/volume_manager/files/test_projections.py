@@ -86,7 +86,7 @@ def test_items_choose_keys_paths_and_modes() -> None:
         ),
     ],
 )
-def test_a_key_that_is_not_there_is_reported_unless_it_is_optional(volume: dict[str, Any], text: str) -> None:
+def test_a_missing_key_is_reported_unless_it_is_optional(volume: dict[str, Any], text: str) -> None:
     with pytest.raises(ContentError, match=text):
         made(volume)
     (kind,) = volume
@@ -120,7 +120,7 @@ def test_a_projected_volume_says_what_is_wrong_with_each_source() -> None:
     assert str(error.value) == 'configmap "c" not found'
 
 
-def test_an_optional_object_that_is_not_there_gives_an_empty_volume() -> None:
+def test_a_missing_optional_object_gives_an_empty_volume() -> None:
     given = Content({SECRET: ObjectState(SECRET, reason="NotFound")})
     assert made({"secret": {"secretName": "s", "optional": True}}, given) == []
 

@@ -15,7 +15,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("kind", WORDS)
-def test_another_kind_of_file_is_said_to_be_the_wrong_one(tmp_path: Path, kind: str) -> None:
+def test_another_kind_of_file_is_reported_as_wrong(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "at"
     path.touch() if kind.startswith("Directory") else path.mkdir()
     assert check_host_path(str(path), kind) == f"hostPath type check failed: {path} is not {WORDS[kind]}"

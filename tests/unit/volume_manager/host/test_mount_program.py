@@ -25,13 +25,13 @@ def test_the_error_of_a_mount_has_the_command_and_leaves_no_directory(tmp_path: 
     assert not os.path.exists(tmp_path / "at")
 
 
-def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_program_is_an_error(tmp_path: Path) -> None:
     error = mount_by_program("s:/", str(tmp_path / "at"), "nfs", [], str(tmp_path / "none"), 5.0)
     assert "No such file or directory" in error
     assert not os.path.exists(tmp_path / "at")
 
 
-def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path: Path) -> None:
+def test_a_mount_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
     error = run(tmp_path, f"sleep 300 & echo $! >{tmp_path}/pid; wait", seconds=5.0)
     assert "still running after 5 s" in error
     pid, end = int((tmp_path / "pid").read_text()), time.monotonic() + 30

@@ -28,7 +28,7 @@ def modes(volume: Path) -> set[int]:
     return {path.lstat().st_mode & 0o777 for path in volume.rglob("*") if path.is_file() and not path.is_symlink()}
 
 
-def test_a_volume_that_is_right_at_its_top_is_passed_over_where_the_pod_says_so(volume: Path) -> None:
+def test_a_volume_with_the_right_top_directory_is_skipped_under_on_root_mismatch(volume: Path) -> None:
     (volume / "a/link").symlink_to("/etc/passwd")
     before = os.stat("/etc/passwd")
     apply_group(str(volume), GROUP, on_root_mismatch=True)

@@ -82,7 +82,7 @@ def test_a_term_of_the_affinity_is_judged(term: dict[str, Any], fits: bool) -> N
     assert (refused(requiring(term), node()) == "") is fits
 
 
-def test_one_of_the_terms_is_enough_and_none_is_never() -> None:
+def test_one_matching_term_is_enough_and_no_term_never_matches() -> None:
     assert refused(requiring(expression("zone", "In", "b"), expression("zone", "In", "a")), node()) == ""
     assert refused(requiring(), node()) == "NodeAffinity"
 

@@ -43,7 +43,7 @@ def test_a_wrong_cpu_list_is_refused(text):
 @pytest.mark.parametrize(
     ("text", "value"), [("10%", 10), ("0.5%", Fraction(1, 2)), ("5.%", 5), ("10", None), ("-1%", None)]
 )
-def test_percentages_are_told_from_quantities(text, value):
+def test_percentages_and_quantities_are_distinguished(text, value):
     assert parse_percent(text) == value
 
 

@@ -38,7 +38,7 @@ def test_without_the_feature_gate_nothing_waits() -> None:
     assert windows(config) == ()
 
 
-def test_with_less_time_low_priorities_lose_theirs_first() -> None:
+def test_low_priorities_lose_their_time_first() -> None:
     given_windows = (Window(0, 60), Window(10, 20), Window(20, 10))
     assert fitted(given_windows, 25) == (Window(0, 0), Window(10, 15), Window(20, 10))
 

@@ -209,7 +209,7 @@ def test_a_removed_flag_that_would_change_something_is_refused_with_the_way_out(
     assert said in problem
 
 
-def test_words_that_are_no_flags_are_told_from_the_values_of_flags():
+def test_words_that_are_no_flags_are_distinguished_from_values_of_flags():
     words = ["abc", "--root-dir", "/x", "--fail-swap-on", "def", "-v", "4", "-v4", "--max-pods=3", "ghi"]
     names, flags = positional(words)
     assert names == ["abc", "def", "ghi"]

@@ -90,7 +90,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, bin_dir, content, rule):
         load(str(tmp_path / "c"), bin_dir)
 
 
-def test_a_program_that_is_not_there_and_a_file_that_is_not_there_are_reported(tmp_path, bin_dir):
+def test_a_missing_program_and_a_missing_file_are_reported(tmp_path, bin_dir):
     assert "there is no program" in str(check(written(tmp_path / "c", {**GOOD, "name": "gone"}), bin_dir)[0])
     assert "cannot be read" in str(check(str(tmp_path / "nothing"), bin_dir)[0])
 

@@ -53,7 +53,7 @@ def test_the_line_of_every_field_is_known():
     assert document.lines == {"": 1, "a": 2, "a.b": 3, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
 
 
-def test_merge_keys_fill_what_is_not_there():
+def test_merge_keys_fill_missing_fields():
     assert read(b"base: &b {x: 1, y: 2}\nuse:\n  <<: *b\n  y: 3\n", "f").data["use"] == {"x": 1, "y": 3}
 
 

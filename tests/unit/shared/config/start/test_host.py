@@ -8,7 +8,7 @@ from actors.image_manager.node_credentials import NodeCredentials
 from actors.shared.config.start.host import host_facts
 
 
-def test_an_agent_whose_working_directory_was_removed_goes_on(tmp_path, monkeypatch):
+def test_an_agent_whose_working_directory_was_removed_continues(tmp_path, monkeypatch):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     assert host_facts().directory == os.getcwd()
