@@ -73,7 +73,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Returns 0 if the pod ran and everything was removed."""
+    """Returns 0 if the pod ran, or somebody stopped the demo or its agent first, and everything was removed."""
     layout = DemoLayout(os.path.abspath(arguments.root_dir))
     node = DemoNode(layout, arguments.container_runtime_endpoint, sample())
     with finishing():
@@ -122,7 +122,7 @@ class Demo:
     def _show(self, *, once: bool) -> int:
         start = self._clock()
         if not self._wait_until(self._pod_runs, RUNNING_SECONDS):
-            return 0 if self._stopped else self._fail_with("the sample pod does not run")
+            return 0 if self._was_stopped() else self._fail_with("the sample pod does not run")
         self._say(f"pod {POD} is Running after {self._clock() - start:.1f} s")
         if moved := self._node.moved_ports():
             self._say(moved)
@@ -134,14 +134,24 @@ class Demo:
             + "\n"
         )
         self._wait_until(self._pod_has_logged if once else self._follow, RUNNING_SECONDS if once else float("inf"))
-        if self._node.ended() and not self._stopped:
+        if self._was_stopped():
+            return 0
+        if self._node.ended():
             return self._fail("the agent ended")
-        return 0 if self._printed or self._stopped else self._fail_with("the sample pod has logged nothing")
+        return 0 if self._printed else self._fail_with("the sample pod has logged nothing")
+
+    def _was_stopped(self) -> bool:
+        """Whether a signal has stopped the demo, or somebody else its agent, which is then said."""
+        if self._node.ended_in_order() and not self._stopped:
+            self._say("\nthe agent was stopped, by `supervise stop` or a signal: the demo ends")
+            return True
+        return self._stopped
 
     def _end(self) -> list[str]:
         """Stop the pod, then the agent, and remove everything that they leave behind."""
-        self._say("\nstopping the pod and the agent, removing everything")
-        if not self._node.ended():
+        ended = self._node.ended()
+        self._say("\nremoving everything" if ended else "\nstopping the pod and the agent, removing everything")
+        if not ended:
             self._node.retire_pod()
             self._stopped = False
             self._wait_until(lambda: self._node.phases() == {}, GONE_SECONDS)

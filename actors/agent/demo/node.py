@@ -94,6 +94,10 @@ class DemoNode:
     def ended(self) -> bool:
         return self.process is None or self.process.poll() is not None
 
+    def ended_in_order(self) -> bool:
+        """Whether somebody else has stopped the agent, and it has ended as it should."""
+        return self.process is not None and self.process.poll() == 0
+
     def phases(self) -> dict[str, str] | None:
         """The phase of each pod by name; None while the agent does not answer."""
         answer = self._ask_pods()

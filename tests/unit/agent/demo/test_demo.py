@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ class ToldNode:
     def __init__(self, directory: Path) -> None:
         self.layout = DemoLayout(str(directory))
         self.log = directory / "0.log"
-        self.running, self.dead = True, False
+        self.running, self.dead, self.in_order = True, False, False
         self.done: list[str] = []
         self.left: list[str] = []
 
@@ -97,6 +98,9 @@ class ToldNode:
 
     def ended(self) -> bool:
         return self.dead
+
+    def ended_in_order(self) -> bool:
+        return self.dead and self.in_order
 
     def phases(self) -> dict[str, str]:
         return {} if "retire" in self.done else {POD: "Running" if self.running else "Pending"}
@@ -146,6 +150,34 @@ def test_an_agent_that_ends_is_a_failure_with_its_last_words(told, capsys):
     assert tell(told)[0] == 1
     assert "what the agent said" in capsys.readouterr().err
     assert told.done == ["check", "start", "stop", "remove"]
+
+
+def test_a_stop_of_the_agent_by_somebody_else_ends_the_demo_in_order(told, capsys):
+    def runs_and_is_stopped_after_that() -> dict[str, str]:
+        told.dead = told.in_order = True
+        return {POD: "Running"}
+
+    told.phases = runs_and_is_stopped_after_that
+    code, text = tell(told)
+    assert (code, capsys.readouterr().err) == (0, "")
+    assert "the agent was stopped, by `supervise stop` or a signal: the demo ends\n" in text
+    assert text.endswith("\nremoving everything\nnothing is left\n")
+    assert told.done == ["check", "start", "stop", "remove"]
+
+
+def test_a_stop_of_the_agent_before_the_pod_runs_is_no_failure_either(told, capsys):
+    told.dead = told.in_order = True
+    assert tell(told)[0] == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_only_an_agent_that_ends_with_0_has_ended_in_order(tmp_path):
+    made = DemoNode(DemoLayout(str(tmp_path)), "managed", sample())
+    assert not made.ended_in_order()
+    for code in (0, 1):
+        made.process = subprocess.Popen(["sh", "-c", f"exit {code}"])
+        made.process.wait(10)
+        assert made.ended_in_order() == (code == 0)
 
 
 def test_a_pod_that_never_runs_is_a_failure_after_its_deadline(told, capsys, monkeypatch):
