@@ -10,6 +10,7 @@ import msgspec
 from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, Flagz, GetConfigz
 from actors.shared.config.commands import flat, masked, row, shown_value
 from actors.shared.config.loading import load
+from actors.shared.config.shown_fields import chosen, chosen_plain
 from actors.shared.config.sources.effective import lookup
 from supervision.cli.command import Context
 
@@ -17,21 +18,25 @@ _BY_RUNTIME: Final = "cgroupDriver"
 """The field for which the runtime's answer counts."""
 
 
-def show(flags: Sequence[str], context: Context, flagz: Flagz, as_json: bool, out: TextIO) -> int:
-    """Print every value that is in force with its source. `flagz`: the agent's answer. Raises ConfigErrors,
-    CommandError."""
+def show(
+    fields: Sequence[str], flags: Sequence[str], context: Context, flagz: Flagz, as_json: bool, out: TextIO
+) -> int:
+    """Print every value that is in force, or those of `fields`, with its source. `flagz`: the agent's answer. Raises
+    ConfigErrors, CommandError."""
     answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
     plain: dict[str, Any] = msgspec.json.decode(answer.body)["kubeletconfig"]
     agent = load(flags, in_force=True)
+    every = rows(flat(agent.config), plain, agent.config_sources, flagz.waiting)
+    wanted = chosen(fields, list(every), agent.config_sources)
     if as_json:
-        found = {"kubeletconfig": masked(plain), "sources": agent.config_sources}
+        found = chosen_plain(fields, masked(plain), wanted, agent.config_sources)
         told = {"waiting": flagz.waiting, "refused": flagz.refused, "source": flagz.source}
         out.write(msgspec.json.format(msgspec.json.encode({**found, **told})).decode() + "\n")
         return 0
     for line in notes(flagz):
         out.write(f"note: {line}\n")
-    for path, value, source in rows(flat(agent.config), plain, agent.config_sources, flagz.waiting):
-        out.write(row(path, value, source))
+    for one in wanted:
+        out.write(row(*one))
     return 0
 
 

@@ -5,6 +5,7 @@ The agent runs meanwhile, like `supervise start` with the same flags but without
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -19,15 +20,17 @@ import msgspec
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
 from actors.shared.config.commands import take_option
-from actors.shared.config.errors import ConfigErrors, ConfigProblem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import tied
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
-from supervision.cli.command import as_typed
+from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
+
+from .start_checks import nearest_directory
 
 TIMEOUT_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 0.1
@@ -47,7 +50,9 @@ Examples:
 Exit codes:
 
     0  every pod was started
-    1  one was not (within 300 s, or --timeout), a manifest or a flag is wrong, or the agent failed
+    1  one was not (within 300 s, or --timeout), a manifest or the configuration is wrong, or the agent failed
+    2  the command line is wrong
+    4  the root directory is another user's
 """
 
 
@@ -97,12 +102,15 @@ def run(words: Sequence[str]) -> int:
         seconds, as_json, flags = _options(words)
         agent = load([*flags, "--runonce=false"])
         if not agent.standalone:
-            raise ConfigErrors(
+            raise UsageErrors(
                 [ConfigProblem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")]
             )
     except ConfigErrors as error:
         sys.stderr.writelines(f"error: {problem}\n" for problem in error.problems)
-        return 1
+        return USAGE if isinstance(error, UsageErrors) else 1
+    if refused := _not_permitted(agent.root_dir):
+        sys.stderr.write(f"error: {refused}\n")
+        return REFUSED
     if holder := next((pid for one in (agent.state_dir, agent.run_dir) if (pid := _holder(one))), 0):
         text = (
             f"an agent with pid {holder} runs on {agent.root_dir}, and starts its static pods itself: `supervise pods`"
@@ -122,6 +130,14 @@ def run(words: Sequence[str]) -> int:
     return 1 if failed or any(one.outcome != "started" for one in outcomes) else 0
 
 
+def _not_permitted(root_dir: str) -> str:
+    """Why this user may not run an agent in the root directory, with what to type; '' if that is not known."""
+    place = nearest_directory(root_dir)
+    if os.access(place, os.W_OK | os.X_OK):
+        return ""
+    return f"permission denied: {place} is another user's; try {as_root(root_dir)}"
+
+
 def _holder(directory: str) -> int:
     """The pid of the agent that holds the directory; 0: none, or that is not known."""
     try:
@@ -131,17 +147,17 @@ def _holder(directory: str) -> int:
 
 
 def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
-    """Timeout, whether JSON is asked for, and the rest. Raises ConfigErrors."""
+    """Timeout, whether JSON is asked for, and the rest. Raises UsageErrors."""
     form, rest = take_option(words, "-o", "--output")
     given, rest = take_option(rest, "--timeout")
     if form not in (None, "text", "json"):
-        raise ConfigErrors([ConfigProblem("--output", form, "must be text or json")])
+        raise UsageErrors([ConfigProblem("--output", form, "must be text or json")])
     try:
         seconds = TIMEOUT_SECONDS if given is None else float(given)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ConfigErrors([ConfigProblem("--timeout", str(given), "must be a number of seconds above 0")])
+        raise UsageErrors([ConfigProblem("--timeout", str(given), "must be a number of seconds above 0")])
     return seconds, form == "json", rest
 
 

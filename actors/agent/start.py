@@ -18,7 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.commands import early_text
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.log_settings import set_logging
-from actors.shared.config.paths import default_policy_file
+from actors.shared.config.paths import default_policy_file, default_root_dir
 from actors.shared.config.start.steps import announced, prepare
 from actors.shared.metrics import METRICS
 from actors.tree import AT_END, REFRESH, preload, tree
@@ -147,7 +147,11 @@ class _Refused(Exception):
 def _refuse(problems: list[str]) -> int:
     for problem in problems:
         sys.stderr.write(f"error: {problem}\n")
-    why = "" if os.geteuid() == 0 else f"; it needs root, and runs with uid {os.geteuid()}"
+    why = ""
+    if os.geteuid() != 0:
+        from supervision.cli.command import as_root
+
+        why = f"; it needs root, and runs with uid {os.geteuid()}: try {as_root(default_root_dir())}"
     sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}{why}\n")
     return EXIT_REFUSED
 

@@ -84,7 +84,7 @@ def _reservations(agent: Agent) -> Iterator[ConfigProblem]:
 
     config = agent.config
     try:
-        capacity = node_resources.capacity(config, _nearest_directory(agent.root_dir))
+        capacity = node_resources.capacity(config, nearest_directory(agent.root_dir))
     except OSError as error:
         yield ConfigProblem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
         return
@@ -147,7 +147,7 @@ def _claims(agent: Agent) -> Iterator[ConfigProblem]:
         yield ConfigProblem("--root-dir", agent.root_dir, error)
 
 
-def _nearest_directory(path: str) -> str:
+def nearest_directory(path: str) -> str:
     """The directory itself, or its nearest existing parent."""
     found = Path(path)
     while not found.is_dir() and found != found.parent:

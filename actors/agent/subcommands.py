@@ -102,11 +102,13 @@ def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.agent import config_in_force
     from actors.agent.running_flags import as_started
     from actors.shared.config.commands import show
+    from actors.shared.config.flags.parsing import positional
 
-    with as_started(words, _agent_files, sys.stderr) as started:
+    fields, flags = positional(words)
+    with as_started(flags, _agent_files, sys.stderr) as started:
         if started.context is not None and started.flagz is not None:
-            return config_in_force.show(started.flags, started.context, started.flagz, as_json, out)
-        return show(started.flags, as_json, out)
+            return config_in_force.show(fields, started.flags, started.context, started.flagz, as_json, out)
+        return show([*fields, *started.flags], as_json, out)
 
 
 def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:

@@ -17,7 +17,7 @@ import msgspec
 
 from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
-from actors.shared.config.errors import ConfigErrors, ConfigProblem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import standing_alone
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
@@ -42,7 +42,7 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
     names, flags = positional(words)
     if names:
-        raise ConfigErrors([ConfigProblem("history", names[0], "one argument too many: it takes --root-dir only")])
+        raise UsageErrors([ConfigProblem("history", names[0], "one argument too many: it takes --root-dir only")])
     state = _readable(flags).state()
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
@@ -56,6 +56,8 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
     names, flags = positional(words)
+    if names[1:]:
+        raise UsageErrors([ConfigProblem("rollback", names[1], "one argument too many: it takes one HASH")])
     name = names[0] if names else ""
     store = _readable(flags)
     state = store.state()
@@ -66,7 +68,7 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     if not target:
         rule = "no configuration has outlived its trial yet: name one of `supervise config history` by its hash"
         raise ConfigErrors([ConfigProblem("rollback", "", rule)])
-    if len(names) > 1 or store.layers(target) is None:
+    if store.layers(target) is None:
         known = ", ".join(dict.fromkeys(entry.hash for entry in state.history if entry.hash)) or "none"
         raise ConfigErrors([ConfigProblem("rollback", target, f"there is no such configuration; known: {known}")])
     if state.current == target:
@@ -85,7 +87,8 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def _readable(flags: list[str]) -> ConfigCheckpoints:
-    """Those of the agent that the flags name. Raises ConfigErrors; CommandError when this user may not read them."""
+    """Those of the agent that the flags name. Raises UsageErrors, ConfigErrors; CommandError: this user may not read
+    them."""
     given: dict[str, Any] = parse_or_raise(flags).values
     alone = standing_alone(given, os.getcwd())
     directory = checkpoint_dir(alone)

@@ -17,11 +17,12 @@ import msgspec
 
 from supervision.suggestions import did_you_mean
 
-from .errors import MASKED, ConfigErrors, ConfigProblem, shown
+from .errors import MASKED, ConfigErrors, ConfigProblem, UsageErrors, shown
 
 ABOUT: Final = """\
 Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
-       supervise config show [-o json] [flags of start]      every effective value and its source
+       supervise config show [FIELD ...] [-o json] [flags of start]
+                                                             every effective value, or those of FIELD, and its source
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
        supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
@@ -31,14 +32,15 @@ Without flags, or with --root-dir only, `check` and `show` use the flags of the 
 Examples:
 
     supervise config check --config=etc/kubelet-config.yaml --max-pods=50
+    supervise config show maxPods evictionHard
     supervise config explain authentication.x509.clientCAFile
     supervise config explain --max-pods
 
 Exit codes:
 
     0  done; `check`: valid
-    1  `check`: there are errors, each with its field; a flag, field or configuration that there is not
-    2  the command line is wrong
+    1  `check`: there are errors, each with its flag or field; a field or configuration that there is not
+    2  the command line is wrong; unless it is `check`, also by a flag that there is not
     4  the agent, or its files, are another user's
 """
 
@@ -80,16 +82,19 @@ def run(
     try:
         as_json, rest = _output(words[1:])
         return command(rest, as_json, out)
+    except UsageErrors as error:
+        err.write(f"{error}\n  see `supervise config --help`\n")
+        return 2
     except ConfigErrors as error:
         err.write(f"{error}\n")
         return 1
 
 
 def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
-    """Whether JSON is asked for, and the other arguments. Raises ConfigErrors."""
+    """Whether JSON is asked for, and the other arguments. Raises UsageErrors."""
     form, rest = take_option(words, "-o", "--output")
     if form not in (None, "text", "json"):
-        raise ConfigErrors([ConfigProblem("--output", form, "must be text or json")])
+        raise UsageErrors([ConfigProblem("--output", form, "must be text or json")])
     return form == "json", rest
 
 
@@ -125,7 +130,15 @@ def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[ConfigProble
 
 
 def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate = _validate) -> int:
-    """Validate the arguments of `start`. `validate`: checks more than flags and configuration."""
+    """Validate the arguments of `start`. `validate`: checks more than flags and configuration.
+
+    Raises UsageErrors for a word that is no flag: the start takes none either.
+    """
+    from .flags.parsing import positional
+
+    names, _ = positional(words)
+    if names:
+        raise UsageErrors([ConfigProblem(name, "", f"is no flag, did you mean --config={name}?") for name in names])
     warnings, problems = validate(words)
     if as_json:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}
@@ -140,17 +153,22 @@ def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate =
 
 
 def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """Print every effective value with its source."""
+    """Print every effective value with its source, or those of the fields among the words."""
+    from .flags.parsing import positional
     from .loading import load
+    from .shown_fields import chosen, chosen_plain
     from .sources.effective import lookup, to_plain
 
-    agent = load(words, recover=False)
+    fields, flags = positional(words)
+    agent = load(flags, recover=False)
+    every = [(path, value, lookup(agent.config_sources, path)) for path, value in flat(agent.config)]
+    rows = chosen(fields, every, agent.config_sources)
     if as_json:
-        found = {"kubeletconfig": masked(to_plain(agent.config)), "sources": agent.config_sources}
+        found = chosen_plain(fields, masked(to_plain(agent.config)), rows, agent.config_sources)
         out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
         return 0
-    for path, value in flat(agent.config):
-        out.write(row(path, value, lookup(agent.config_sources, path)))
+    for one in rows:
+        out.write(row(*one))
     return 0
 
 
@@ -161,7 +179,7 @@ def row(path: str, value: Any, source: str) -> str:
 
 def shown_value(path: str, value: Any) -> str:
     """The value as short JSON, hidden if it is a secret."""
-    return MASKED if path == "staticPodURLHeader" and value else shown(value)
+    return MASKED if path.partition(".")[0] == "staticPodURLHeader" and value else shown(value)
 
 
 def masked(plain: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,10 @@ class ConfigErrors(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class UsageErrors(ConfigErrors):
+    """The words of a command are wrong, whatever the configuration is."""
+
+
 _SECRET_FIELDS = ("staticPodURLHeader", "--manifest-url-header")
 MASKED = "--- HIDDEN ---"
 _LONGEST = 256

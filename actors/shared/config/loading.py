@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from .agent import MANAGED, Agent, checkpoint_dir, default_workers, run_dir_of
-from .errors import ConfigErrors, ConfigProblem
+from .errors import ConfigErrors, ConfigProblem, UsageErrors
 from .fields.duration import Duration
 from .fields.names import is_subdomain
 from .flags import parsing
@@ -37,7 +37,8 @@ TOKENS_GATE: Final = "KubeletServiceAccountTokenForCredentialProviders"
 
 
 def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True, in_force: bool = False) -> Agent:
-    """The agent that this command line describes. Raises ConfigErrors with every problem.
+    """The agent that this command line describes. Raises ConfigErrors with every problem: UsageErrors if one of them is
+    a flag that cannot be read.
 
     `recover`: if the configuration in the files was rolled back, use the last known good one. `in_force`: use the
     configuration in force according to the checkpoints, if they have one, instead of the files.
@@ -66,7 +67,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
             ConfigProblem("", name, "the host name must be a DNS name: give --hostname-override", "hostname")
         )
     if problems or result is None:
-        raise ConfigErrors(problems)
+        raise (UsageErrors if parsed.problems else ConfigErrors)(problems)
     agent = _agent(result, alone, parsed, (name, host))
     if not agent.gate(TOKENS_GATE) and (forbidden := credential_providers.with_tokens(path, bin_dir)):
         raise ConfigErrors(forbidden)

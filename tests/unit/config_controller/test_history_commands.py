@@ -127,6 +127,15 @@ def test_the_other_config_commands_are_registered_too(tmp_path, capsys):
     assert capsys.readouterr().out == "valid\n"
 
 
-def test_a_word_that_history_does_not_take_is_an_error(tmp_path, capsys):
-    assert do(tmp_path, "history", "web") == 1
-    assert "history = web: one argument too many" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("history web", "history = web: one argument too many: it takes --root-dir only"),
+        ("rollback 1 2", "rollback = 2: one argument too many: it takes one HASH"),
+        ("history --nonsense", "--nonsense: unknown flag"),
+        ("rollback --nonsense", "--nonsense: unknown flag"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_two(store, tmp_path, capsys, words, error):
+    assert do(tmp_path, *words.split()) == 2
+    assert capsys.readouterr().err.startswith(f"{error}\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
+from actors.shared.config.errors import MASKED, ConfigProblem, UsageErrors, shown
 from supervision.suggestions import did_you_mean
 
 from .table import ALIASES, FLAGS, REMOVED, Flag, RemovedFlag
@@ -53,10 +53,10 @@ def parse(argv: Sequence[str]) -> ParsedFlags:
 
 
 def parse_or_raise(argv: Sequence[str]) -> ParsedFlags:
-    """The same. Raises ConfigErrors."""
+    """The same. Raises UsageErrors."""
     parsed = parse(argv)
     if parsed.problems:
-        raise ConfigErrors(parsed.problems)
+        raise UsageErrors(parsed.problems)
     return parsed
 
 

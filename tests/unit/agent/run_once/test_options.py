@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent.run_once import TIMEOUT_SECONDS, _options, run
+from supervision.cli.command import REFUSED
 from supervision.fork_server.lock import Lock
 
 
@@ -26,8 +27,20 @@ def test_options_are_accepted_with_a_space_or_an_equals_sign(words: list[str]) -
     ],
 )
 def test_a_wrong_value_is_one_clear_error(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words) == 1
+    assert run(words) == 2
     assert capsys.readouterr().err == f"error: {error}\n"
+
+
+def test_a_user_who_may_not_write_the_root_directory_gets_the_command_with_sudo_and_no_agent_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"--root-dir={tmp_path}/node", "--fail-cgroupv1=false"]
+    monkeypatch.setattr("actors.agent.run_once._start_agent", lambda flags: pytest.fail("it was started"))
+    monkeypatch.setattr("os.access", lambda path, mode: path != str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["/usr/bin/supervise", "run-once", *words])
+    assert run(words) == REFUSED
+    command = f"`sudo supervise run-once {words[0]} {words[1]}`"
+    assert capsys.readouterr().err == f"error: permission denied: {tmp_path} is another user's; try {command}\n"
 
 
 def test_run_once_beside_a_running_agent_starts_nothing_and_reports_none_of_its_pods(

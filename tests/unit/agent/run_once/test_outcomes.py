@@ -57,7 +57,7 @@ def test_the_outcome_of_a_pod(given, outcome, detail):
     ],
 )
 def test_wrong_use_is_refused_before_anything_is_started(words, said, capsys):
-    assert run(words) == 1
+    assert run(words) == 2
     assert said in capsys.readouterr().err
 
 

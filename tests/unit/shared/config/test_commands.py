@@ -61,6 +61,52 @@ def test_show_as_json_is_the_configuration_with_its_sources(write):
     assert found["sources"]["maxPods"].endswith(":3")
 
 
+def test_show_of_some_fields_has_only_these_with_what_is_in_them(write):
+    path = write("maxPods: 5\nevictionHard: {memory.available: 100Mi}\nstaticPodURLHeader: {Authorization: [secret]}\n")
+    code, out, _ = do("show", "maxPods", "authentication.x509", "evictionHard.memory.available", f"--config={path}")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()] == [
+        ["maxPods", "5", f"{path}:3"],
+        ["authentication.x509.clientCAFile", '""', "default"],
+        ["evictionHard.memory.available", '"100Mi"', f"{path}:4"],
+    ]
+    out = do("show", "staticPodURLHeader.Authorization", f"--config={path}")[1]
+    assert ("HIDDEN" in out, "secret" in out) == (True, False)
+
+
+def test_show_of_some_fields_as_json_has_only_these(write):
+    path = write("maxPods: 5\nevictionHard: {memory.available: 100Mi}\n")
+    found = json.loads(do("show", "evictionHard[memory.available]", "maxPods", "-ojson", f"--config={path}")[1])
+    assert found["kubeletconfig"] == {"evictionHard": {"memory.available": "100Mi"}, "maxPods": 5}
+    assert found["sources"] == {"evictionHard.memory.available": f"{path}:4", "maxPods": f"{path}:3"}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("maxPodz", "maxPodz: no such field, did you mean maxPods?"),
+        ("qqqqqqqqqqq", "no such field; `supervise config show` lists the fields"),
+        ("SidecarContainers", "no such field but a feature gate: `supervise config explain SidecarContainers`"),
+    ],
+)
+def test_show_of_a_field_that_there_is_not_has_a_hint(name, hint):
+    code, out, err = do("show", name)
+    assert (code, out, hint in err) == (1, "", True)
+
+
+@pytest.mark.parametrize(
+    "words", ["check web.yaml", "check -o xml", "show --nonsense", "show -o xml", "explain -o xml"]
+)
+def test_a_wrong_command_line_is_exit_code_two_and_names_the_help(words):
+    code, out, err = do(*words.split())
+    assert (code, out) == (2, "")
+    assert err.endswith("\n  see `supervise config --help`\n")
+
+
+def test_a_file_that_check_gets_without_its_flag_is_answered_with_the_flag():
+    assert do("check", "web.yaml")[2].startswith("web.yaml: is no flag, did you mean --config=web.yaml?\n")
+
+
 def test_every_field_is_explained():
     for entry in entries():
         code, out, _ = do("explain", entry.path)
@@ -153,7 +199,7 @@ def test_an_option_is_taken_out_of_the_words(words, value, rest):
 
 def test_a_format_that_there_is_not_is_an_error():
     code, out, err = do("check", "-o", "yaml")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "--output = yaml: must be text or json" in err
 
 
