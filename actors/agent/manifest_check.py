@@ -85,11 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
     """0: all are accepted, 1: at least one is refused."""
     found = check_manifests(arguments.files, sys.stdin.buffer, allow_references=arguments.allow_api_references)
     if arguments.output == "json":
-        lines = [json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)]
+        text = json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)
     else:
-        lines = [*map(str, found.errors), _summary(found)]
+        sys.stderr.write("".join(f"{error}\n" for error in found.errors))
+        text = _summary(found)
     try:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

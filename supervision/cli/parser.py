@@ -4,6 +4,7 @@ and the end of a `--help`: examples, exit codes."""
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -22,11 +23,20 @@ LOCAL_CODES: Final[Mapping[int, str]] = {OK: "done", USAGE: "the command line is
 """The exit codes of a subcommand that needs no agent."""
 
 
+_NEGATIVE: Final = re.compile(r"-\d")
+"""A word that begins so is a value, such as -5s, and not an option: then the error says what is wrong with it."""
+
+
 class CommandParser(argparse.ArgumentParser):
     """Parsers of subcommands are of this class, too."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._negative_number_matcher = _NEGATIVE
+
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: {message.removeprefix('argument ')}\n  see `{self.prog} --help`\n")
+        text = message.removeprefix("argument ").replace("expected one argument", "it needs a value")
+        self.exit(USAGE, f"{self.prog}: {text}\n  see `{self.prog} --help`\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # subcommands report theirs
         found, rest = super().parse_known_args(args, namespace)

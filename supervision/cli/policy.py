@@ -10,7 +10,7 @@ from ..policy import load
 from ..policy_file import PolicyError
 from ..spec import GetPolicies, PoliciesInForce, Policy
 from .command import NOT_WELL, OK, Context, TreeOf
-from .text import narrow_table, terminal_columns
+from .text import narrow_table, plain, terminal_columns
 
 HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "BUSY", "MEMORY", "STRATEGY")
 _SPARE = ("STRATEGY", "BUSY", "STOP", "START", "HEARTBEAT", "MEMORY", "INTENSITY")
@@ -29,7 +29,10 @@ def check(context: Context, tree_of: TreeOf, default_file: str) -> int:
     try:
         policies = load(path, tree, also_known)
     except PolicyError as error:
-        context.show({"valid": False, "problems": error.problems}, str(error))
+        if context.json:
+            context.show({"valid": False, "problems": error.problems}, "")
+        else:
+            print(plain(str(error)), file=sys.stderr)  # noqa: T201 - what is wrong goes to stderr
         return NOT_WELL
     context.show({"valid": True, "policies": policies}, "\n".join([f"{path}: no errors", *_lines(policies)]))
     return OK

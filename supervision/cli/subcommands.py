@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from .status import Others
 
 _ANSWER_SECONDS = 5.0
-_SINCE = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_PART = r"(\d+(?:\.\d*)?)"
+_SINCE = re.compile(rf"(?:{_PART}h)?(?:{_PART}m)?(?:{_PART}s)?(?:{_PART}ms)?")
+_SINCE_FORM = "the age of the oldest line to show, as 90s, 5m or 1h30m"
 
 
 @dataclass(frozen=True)
@@ -143,12 +145,17 @@ def command_parser(
 
 
 def since(text: str) -> float:
-    """The seconds in `90s`, `5m` or `1h30m`, for argparse."""
+    """The seconds in `90s`, `5m` or `1h30m`, for argparse; 0 needs no unit."""
+    if text == "0":
+        return 0.0
     found = _SINCE.fullmatch(text)
     if not text or found is None:
-        raise argparse.ArgumentTypeError(f"{text} is no duration as 90s, 5m or 1h30m")
-    hours, minutes, seconds = (int(number or 0) for number in found.groups())
-    return float(hours * 3600 + minutes * 60 + seconds)
+        if text.isdecimal():
+            raise argparse.ArgumentTypeError(f"{text} has no unit: it is {_SINCE_FORM}")
+        wrong = "is negative" if text.startswith("-") else "is no duration"
+        raise argparse.ArgumentTypeError(f"{text or repr(text)} {wrong}: it is {_SINCE_FORM}")
+    hours, minutes, seconds, thousandths = (float(number or 0) for number in found.groups())
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
 
 
 def _status(subcommands: Any, settings: CommandSettings) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervision.cli.command import AgentFiles
+from supervision.cli.parser import CommandParser
 from supervision.cli.streams import guarded
 from supervision.cli.subcommands import CommandSettings, register
 
@@ -28,7 +29,7 @@ def tree_of() -> tuple[ChildSpec, Collection[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="supervise")
+    parser = CommandParser(prog="supervise")
     register(parser.add_subparsers(required=True), CommandSettings(where, tree_of, policy_file="policy.yaml"))
     arguments = parser.parse_args()
     return guarded(lambda: int(arguments.execute(arguments)))

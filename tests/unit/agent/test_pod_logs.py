@@ -273,7 +273,9 @@ def test_since_is_a_duration(text: str, seconds: float) -> None:
 def test_another_text_is_no_duration(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser_of(["logs"])[0].parse_args(["logs", "web", "--since", "soon"])
-    assert "soon is no duration as 90s, 5m or 1h30m" in capsys.readouterr().err
+    assert (
+        "soon is no duration: it is the age of the oldest line to show, as 90s, 5m or 1h30m" in capsys.readouterr().err
+    )
 
 
 def test_help_says_which_name_wins(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from supervision.cli.command import REFUSED, like
 from supervision.cli.incidents import lines
+from supervision.cli.subcommands import since
 from supervision.incidents import Incident, Incidents
 from supervision.protocol import Exited
 
@@ -106,8 +107,8 @@ def test_policy_check_shows_what_each_actor_gets_or_all_that_is_wrong(tmp_path: 
         == 77
     )
     done = supervise("policy", "check", str(bad))
-    assert done.returncode == 1
-    assert done.stdout.splitlines() == [
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
         f"{bad}:3: actors.grup: matches no actor of the tree, did you mean group?",
         f"{bad}:4: actors.a.restart: must be one of permanent, transient, temporary, not 'always'",
     ]
@@ -124,6 +125,29 @@ def test_a_wrong_command_line_is_exit_code_two(command: str) -> None:
 
 def test_a_fault_with_an_option_that_is_not_its_own_names_the_option() -> None:
     assert supervise("inject", "a", "crash", "--seconds", "3").stderr == "supervise: --seconds: crash does not last\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--since", "-5s"), "-5s is negative: it is the age of the oldest line to show, as 90s, 5m or 1h30m"),
+        (("--since=-5s",), "-5s is negative: it is the age of the oldest line to show, as 90s, 5m or 1h30m"),
+        (("--since=5",), "5 has no unit: it is the age of the oldest line to show, as 90s, 5m or 1h30m"),
+        (("--since=5x",), "5x is no duration: it is the age of the oldest line to show, as 90s, 5m or 1h30m"),
+        (("--since",), "it needs a value"),
+        (("--since", "--follow"), "it needs a value"),
+    ],
+)
+def test_an_age_that_is_none_is_answered_in_plain_words(words: tuple[str, ...], error: str) -> None:
+    done = supervise("logs", *words)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"supervise logs: --since: {error}")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0", 0), ("90s", 90), ("1h30m", 5400), ("1.5h", 5400), ("500ms", 0.5), ("1m0.5s", 60.5)]
+)
+def test_an_age_is_written_as_kubectl_writes_durations(text: str, seconds: float) -> None:
+    assert since(text) == seconds
 
 
 def test_nothing_heavy_is_imported() -> None:
