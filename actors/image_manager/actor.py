@@ -46,7 +46,7 @@ from .pull_events import PullEvents
 from .pull_queue import PullQueue
 from .pull_record_store import PullRecords, RecordsUnreadable
 from .pull_request import input_of
-from .service_accounts import identify
+from .service_accounts import Identities
 
 LOAD_SECONDS = 5.0
 QUARANTINE_SECONDS = 300.0
@@ -118,7 +118,7 @@ class ImageManager(Actor):
             digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
             self.metrics.gauge("kubelet_credential_provider_config_info", 1, hash=f"sha256:{digest}")
         return CredentialPlugins(
-            providers, bin_dir, partial(identify, self._call), self.log.warning, metrics=self.metrics
+            providers, bin_dir, Identities(self._call).identify, self.log.warning, metrics=self.metrics
         )
 
     async def _call(self, call: ApiCall) -> ApiAnswer:

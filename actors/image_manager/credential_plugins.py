@@ -29,15 +29,15 @@ class Account(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """The pod's identity for a plug-in: a token, and annotations of its service account."""
+    """The pod's identity for a plug-in: a token, and annotations of its service account; nothing without one."""
 
     account_uid: str = ""
     token: str = ""
     annotations: dict[str, str] = {}
 
 
-Identify = Callable[[Provider, Account], Awaitable[Identity]]
-"""Raises PluginFailed."""
+Identify = Callable[[Provider, Account], Awaitable[Identity | None]]
+"""None: the plug-in is not for the pod. Raises PluginFailed."""
 Run = Callable[[Provider, CredentialProviderRequest], Awaitable[CredentialProviderResponse]]
 
 
@@ -75,13 +75,15 @@ class CredentialPlugins:
         return list(dict.fromkeys(one for each in found for one in each))
 
     async def _find_credentials(self, provider: Provider, image: str, account: Account) -> list[FoundCredential]:
-        """A plug-in without service accounts gives credentials of the node."""
-        identity = Identity()
+        """A plug-in without a service account gives credentials of the node."""
+        identity: Identity | None = Identity()
         try:
             if provider.tokenAttributes is not None:
                 identity = await self._identify(provider, account)
         except PluginFailed as error:
             self._complain(f"credential plug-in {provider.name}: {error}")
+            return []
+        if identity is None:
             return []
         ring = await self._keyring(provider, image, account, identity)
         source = ServiceAccount(identity.account_uid, account.namespace, account.name) if identity.token else None
@@ -89,11 +91,7 @@ class CredentialPlugins:
 
     async def _keyring(self, provider: Provider, image: str, account: Account, identity: Identity) -> Keyring:
         try:
-            who: tuple[str, ...] = ()
-            if provider.tokenAttributes is not None:
-                who = _account_key(provider, account, identity)
-                if not identity.token:
-                    return Keyring()  # the pod has no service account, and the plug-in requires none
+            who = _account_key(provider, account, identity) if identity.token else ()
             return self._read_cache(provider, image, who) or await self._join(provider, image, who, identity)
         except PluginFailed as error:
             self._complain(f"credential plug-in {provider.name}: {error}")

@@ -38,7 +38,7 @@ class CredentialProviderResponse(msgspec.Struct, frozen=True):
     cache_key: str
     """Image, Registry or Global."""
     cache_seconds: float | None
-    """None: defaultCacheDuration of the configuration."""
+    """None: defaultCacheDuration of the configuration; 0 or less: not cached."""
     auth: dict[str, tuple[str, str]]
     """(user name, password) by pattern of images."""
 
@@ -62,10 +62,10 @@ async def ask(provider: Provider, bin_dir: str, request: CredentialProviderReque
 
 
 def encode(provider: Provider, request: CredentialProviderRequest) -> bytes:
-    body = {"kind": "CredentialProviderRequest", "apiVersion": provider.apiVersion, "image": request.image}
-    if request.token:
-        body |= {"serviceAccountToken": request.token, "serviceAccountAnnotations": request.annotations}  # type: ignore[dict-item]
-    return msgspec.json.encode(body)
+    body: dict[str, object] = {"kind": "CredentialProviderRequest", "apiVersion": provider.apiVersion}
+    optional = {"serviceAccountToken": request.token, "serviceAccountAnnotations": request.annotations}
+    given = {name: value for name, value in optional.items() if value}
+    return msgspec.json.encode({**body, "image": request.image, **given})
 
 
 def read(provider: Provider, output: bytes) -> CredentialProviderResponse:
@@ -81,8 +81,6 @@ def read(provider: Provider, output: bytes) -> CredentialProviderResponse:
         raise PluginFailed(f"printed {found}, not CredentialProviderResponse of {provider.apiVersion}")
     if answer.cacheKeyType not in _CACHE_KEYS:
         raise PluginFailed(f"cacheKeyType {answer.cacheKeyType[:40]!r} is not one of {', '.join(_CACHE_KEYS)}")
-    if seconds is not None and seconds < 0:
-        raise PluginFailed("cacheDuration is negative")
     pairs = {pattern: (auth.username, auth.password) for pattern, auth in (answer.auth or {}).items()}
     return CredentialProviderResponse(answer.cacheKeyType, seconds, pairs)
 

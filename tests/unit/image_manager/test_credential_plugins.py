@@ -47,8 +47,10 @@ class Site:
             providers, "/bin", self._identify, self.said.append, run=self._run, clock=lambda: self.now
         )
 
-    async def _identify(self, one: Provider, account: Account) -> Identity:
-        return Identity("sa-uid", self.token if account.name else "", {"a": "b"})
+    async def _identify(self, one: Provider, account: Account) -> Identity | None:
+        if account.name:
+            return Identity("sa-uid", self.token, {"a": "b"})
+        return None if one.tokenAttributes and one.tokenAttributes.requireServiceAccount else Identity()
 
     async def _run(self, one: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
         self.calls.append((one.name, request.image, request.token))
@@ -85,7 +87,7 @@ async def test_an_answer_is_cached_for_the_image_the_registry_or_globally(kind, 
         assert len(site.calls) == 2
 
 
-@pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (1000.0, 1)])
+@pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (-1.0, 3), (1000.0, 1)])
 async def test_the_answer_or_the_configuration_sets_the_cache_duration(seconds, runs):
     site = Site(provider(), response=CredentialProviderResponse("Image", seconds, {}))
     await site.names()
@@ -121,8 +123,8 @@ async def test_credentials_for_other_images_are_not_used():
 
 
 # -- tokens -----------------------------------------------------------------------------------------------------------
-def with_token(kind: str = "ServiceAccount") -> Provider:
-    wanted = TokenAttributes(serviceAccountTokenAudience="aud", cacheType=kind, requireServiceAccount=False)
+def with_token(kind: str = "ServiceAccount", *, required: bool = False) -> Provider:
+    wanted = TokenAttributes(serviceAccountTokenAudience="aud", cacheType=kind, requireServiceAccount=required)
     return provider(tokenAttributes=wanted)
 
 
@@ -155,10 +157,18 @@ async def test_credentials_are_cached_for_one_token_only():
     assert len(of_account.calls) == 1
 
 
-async def test_a_pod_without_an_account_is_passed_over():
+async def test_a_plugin_that_requires_no_account_serves_a_pod_without_one_with_credentials_of_the_node():
     site = Site(with_token())
+    [found] = await site.plugins.matching(IMAGE, Account())
+    assert (found.credential.username, found.source) == ("me", None)
+    await site.names(account=Account("other"))
+    assert site.calls == [("plug", IMAGE, "")], "what it said is for every such pod"
+
+
+async def test_a_plugin_that_requires_an_account_is_silent_for_a_pod_without_one():
+    site = Site(with_token(required=True))
     assert await site.names(account=Account()) == []
-    assert site.calls == []
+    assert (site.calls, site.said) == ([], [])
 
 
 # -- programs ---------------------------------------------------------------------------------------------------------
@@ -194,7 +204,6 @@ async def test_a_program_is_given_the_request_its_arguments_and_its_environment(
         ("echo '{}'", "not CredentialProviderResponse"),
         ("echo secret", "printed no valid CredentialProviderResponse"),
         (f"echo '{answer(cacheKeyType='Some')}'", "is not one of"),
-        (f"echo '{answer(cacheDuration='-1s')}'", "negative"),
         (f"echo '{answer(apiVersion='credentialprovider.kubelet.k8s.io/v1beta1')}'", "not CredentialProviderResponse"),
     ],
 )
@@ -232,5 +241,7 @@ def test_no_account_metrics_exist_without_token_plugins():
     assert json.loads(encode(provider(), CredentialProviderRequest("x"))) == {
         "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "x",
     }  # fmt: skip
+    assert "serviceAccountAnnotations" not in json.loads(encode(provider(), CredentialProviderRequest("x", "tok")))
+    assert read(provider(), answer(cacheDuration="-1s").encode()).cache_seconds == -1.0
     assert read(provider(), answer(auth=None).encode()) == CredentialProviderResponse("Image", None, {})
     assert Credential("a", "b") == Credential(*("a", "b"))
