@@ -18,6 +18,7 @@ SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
 MAP_DEVICE: Final = "MapVolume.MapPodDevice"
 CHECK_NODE: Final = "MountVolume.NodeAffinity check"
 CHECK_NODE_OF_DEVICE: Final = "MapVolume.NodeAffinity check"
+CHECK_OPTIONS: Final = "MountVolume.MountOptionSupport check"
 EXPAND: Final = "MountVolume.Setup failed while expanding volume"
 EXPAND_DEVICE: Final = "MapVolume.MarkVolumeAsMounted failed while expanding volume"
 _MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE, EXPAND_DEVICE)

@@ -195,6 +195,12 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
         ({}, {"csi": {"driver": "..", "volumeHandle": "h"}}, "driver '..' or volumeHandle is empty"),
         ({}, {"csi": {"driver": "d", "volumeHandle": "h"}}, "driver name d not found in the list of registered"),
         ({}, {"hostPath": {"path": "/a/../b"}}, "must be absolute and without '..'"),
+        (
+            {},
+            {"hostPath": {"path": "/"}, "mountOptions": ["ro"]},
+            'MountVolume.MountOptionSupport check failed for volume "pv" : mount options are not supported for this '
+            "volume type",
+        ),
         ({}, {"nfs": {"server": "", "path": "/"}}, "PV pv: nfs: '' is not the name or address of a server"),
         (
             {},
