@@ -1,4 +1,4 @@
-"""The node agent: one package for each actor of the tree, and what they share.
+"""The node agent: one package for each actor of the tree, and their common code.
 
 `tree.py` is the whole tree as one list. An actor's package holds its `messages.py` (the messages to it), `actor.py`
 (what it does, thin) and the pure modules it decides with. `shared` (`kube`, `cri`, `config`, `linux` and others) is

@@ -108,7 +108,7 @@ RELATIONS: Final = Relations(
 
 AT_END: Final = "actors.volume_manager.pods_directory:unshare"
 REFRESH: Final = "actors.config_controller.session:refreshed"
-"""Gives each actor, when it begins, the configuration of now in place of the one that the agent was started with."""
+"""Gives each starting actor the current configuration instead of the one from the agent's start."""
 
 _ENGINE: Final = ("asyncio", "encodings.ascii", "msgspec.json", "msgspec.msgpack", "supervision.supervisor")
 
@@ -142,7 +142,7 @@ def _spec(group: SupervisorNode, agent: Agent, names: list[ActorName]) -> ChildS
 
 
 def feeders(declaration: Declaration, agent: Agent, names: list[ActorName]) -> tuple[ActorName, ...]:
-    """The actors among `names` to which it says Hello when it starts."""
+    """The actors among `names` that get its Hello when it starts."""
     wanted = declaration.fed_by
     if declaration.pod_inventory:
         wanted += (POD_WORKERS,)

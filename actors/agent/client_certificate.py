@@ -1,4 +1,4 @@
-"""Which client certificate the agent shows the API server: the kubeconfig's own, or the stored pair in its place.
+"""Chooses the client certificate for the API server: the kubeconfig's own, or the stored pair instead.
 
 For `supervise status` and `supervise doctor`; the agent's own rule is `actors.cert_manager.client_plan.decide`.
 """

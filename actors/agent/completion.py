@@ -43,7 +43,7 @@ _supervise_actors() {{
   names=(${{(f)"$(supervise {_ASK} "${{(@Q)words}}" 2>/dev/null)"}})
   (( $#names )) && compadd -a names
 }}"""
-"""Where zsh calls it, `words` begin with the subcommand."""
+"""When zsh calls it, `words` start with the subcommand."""
 _NO_SHTAB: Final = "supervise: shtab makes the scripts and is not installed: pip install 'troupelet[completion]'\n"
 _OF_METAVAR: Final = {"DIR": "directory", "FILE": "file"}
 

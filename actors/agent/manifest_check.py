@@ -36,7 +36,7 @@ _CODES: Final = {
 
 
 class ManifestProblem(msgspec.Struct, frozen=True):
-    """One error of one manifest."""
+    """An error of a manifest."""
 
     file: str
     field: str

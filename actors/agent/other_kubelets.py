@@ -24,7 +24,7 @@ def kubelet_on(root_dir: str) -> int:
             if os.path.samefile(f"/proc/{pid}/root{its_root}", root_dir):
                 return pid
         except OSError:
-            continue  # it has ended, or one of the two is not there
+            continue  # it has ended, or one of the two paths is missing
     return 0
 
 

@@ -177,7 +177,7 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery,
         try:
             return log.runs_in(find_pod(context)[1])
         except CommandError:
-            return True  # the status manager is being replaced: the log goes on
+            return True  # the status manager is restarting: the log continues
 
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):

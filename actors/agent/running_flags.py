@@ -45,7 +45,7 @@ class CommandLine(NamedTuple):
     """The effective flags of a command line."""
 
     flags: Sequence[str]
-    """Those to load."""
+    """The flags to load."""
     context: Context | None = None
     """To ask the running agent with, if they are its own."""
     flagz: Flagz | None = None
@@ -56,8 +56,8 @@ class CommandLine(NamedTuple):
 def as_started(
     words: Sequence[str], where: Callable[[argparse.Namespace], AgentFiles], notes: TextIO
 ) -> Iterator[CommandLine]:
-    """The flags to load. Words that only name a running agent stand for its flags, read in its working directory.
-    `notes` gets a line that says which agent was used. Raises CommandError: there is an agent, and this user may not
+    """The flags to load. If the words only name a running agent, its flags replace them, read in its working directory.
+    `notes` gets a line that names the agent. Raises CommandError: there is an agent, and this user may not
     ask it."""
     given = parsing.parse(words)
     if given.problems or not given.values.keys() <= _PLACES:

@@ -28,7 +28,7 @@ _CONNECT_SECONDS: Final = 1.0
 
 
 class CertificateInUse(msgspec.Struct, frozen=True):
-    """A certificate in use. Without `begin` and `end`: it cannot be read, and `error` says why."""
+    """A certificate in use. Without `begin` and `end`: it cannot be read, and `error` is the reason."""
 
     subject: str
     path: str

@@ -23,7 +23,8 @@ _COMMANDS = {
     "actors.agent.inspection.commands": ("pods", "describe", "events"),
     "actors.agent.reset.arguments": ("reset",),
 }
-"""Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
+"""Modules with a function `register`, and the commands that it adds. Only the module of the given command is
+imported."""
 _LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
 _HELP = ("-h", "--help")
 _ALONE = (*_HELP, "--version")
@@ -126,7 +127,8 @@ def whole_parser(with_flags: Collection[str]) -> argparse.ArgumentParser:
 
 
 def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argparse.ArgumentParser, list[str]]:
-    """The parser and the names of all commands; of those that are costly to load only the one in `words` is whole.
+    """The parser and the names of all commands; a parser that is costly to load is complete only if `words` names its
+    command.
 
     `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
     """

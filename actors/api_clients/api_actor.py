@@ -85,7 +85,7 @@ class ApiActor(Actor):
             await self._load()
 
     async def _load(self) -> None:
-        """Use the kubeconfig as it is now; when it is unusable, the present credentials stay."""
+        """Use the current kubeconfig; if it is unusable, keep the present credentials."""
         from actors.shared.api import kubeconfig
 
         path = self.agent.kubeconfig

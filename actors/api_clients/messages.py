@@ -23,7 +23,7 @@ MAX_EVENT_TEXT: Final = 1024
 
 
 class ApiCall(Question["ApiAnswer"], frozen=True, kw_only=True):
-    """One request to the API server with the node's credentials. Answered with ApiAnswer, always.
+    """A request to the API server with the node's credentials. Always answered with ApiAnswer.
 
     kube_client retries it once, on a fresh connection; further retries are up to the caller.
     """
@@ -197,7 +197,7 @@ class NodeProblem(Message, frozen=True):
 
 
 class RuntimeHandlerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One handler of the runtime ('': the default one), as in node.status.runtimeHandlers."""
+    """A handler of the runtime ('': the default one), as in node.status.runtimeHandlers."""
 
     name: str = ""
     recursive_read_only_mounts: bool = False
@@ -213,7 +213,7 @@ class RuntimeReport(Message, frozen=True, kw_only=True):
     ready_at: float
     """When the runtime last reported that it is ready."""
     relisted_at: float
-    """When the last full relist began."""
+    """The start of the last full relist."""
     runtime_error: str = ""
     """The runtime's own error; empty when it is ready, and when it does not answer."""
     network_error: str = ""

@@ -16,7 +16,7 @@ class Reply(Protocol):
 
 
 class Caller(Protocol):
-    """One server with our credentials; see actors/shared/api/client.py."""
+    """A server with our credentials; see actors/shared/api/client.py."""
 
     async def call(
         self,

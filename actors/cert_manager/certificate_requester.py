@@ -79,7 +79,7 @@ class CertificateRequester:
             self._timer = self._actor.after(pause, self.retry_now)
 
     async def _attempt(self, template: RequestTemplate) -> float:
-        """One attempt. Returns the seconds until the next one, 0 when none is needed."""
+        """Make one attempt. Returns the seconds until the next one, 0 when none is needed."""
         try:
             pending = await self._attempts.attempt(template)
         except AttemptFailed as failed:

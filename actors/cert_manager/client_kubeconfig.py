@@ -33,7 +33,7 @@ class KubeconfigState(msgspec.Struct, frozen=True):
 
 
 class KubeconfigFile:
-    """One kubeconfig. `path` may be empty: not given."""
+    """A kubeconfig. `path` may be empty: not given."""
 
     def __init__(self, path: str, loaded: ServerAccess | None = None) -> None:
         """`loaded`: its content when the agent started, if it existed."""

@@ -43,9 +43,9 @@ class Bootstrap(StrEnum):
 
 class KubeconfigAction(StrEnum):
     USE = "use"
-    """Use the kubeconfig as it is."""
+    """Use the kubeconfig unchanged."""
     ADOPT = "adopt"
-    """Use the kubeconfig, with the store's pair in place of its own."""
+    """Use the kubeconfig, with the store's pair instead of its own."""
     WRITE = "write"
     """Write a kubeconfig that names the store's pair."""
     BOOTSTRAP = "bootstrap"

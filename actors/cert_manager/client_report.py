@@ -16,7 +16,7 @@ from .rotation import due_at, is_due
 
 
 def problem_of(state: ClientState, agent: Agent) -> str | None:
-    """Why there is no client certificate; '' when there is one, None when it is too early to say. Pure."""
+    """Why there is no client certificate; '' if there is one, None while that is unknown. Pure."""
     if state.store_problem:
         return state.store_problem
     if state.action is KubeconfigAction.WAIT:

@@ -2,7 +2,7 @@
 certificate.
 
 No state is in memory only: the key waits in its file, the request at the server under a name that follows
-from the key. The next attempt, of this process or of another, goes on from there.
+from the key. The next attempt, of this process or of another, continues there.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def _readable(flags: list[str]) -> ConfigCheckpoints:
-    """Those of the agent that the flags name. Raises UsageErrors, ConfigErrors; CommandError: this user may not read
-    them."""
+    """The checkpoints of the agent that the flags name. Raises UsageErrors, ConfigErrors; CommandError if this user may
+    not read them."""
     given: dict[str, Any] = parse_or_raise(flags).values
     alone = standing_alone(given, os.getcwd())
     directory = checkpoint_dir(alone)

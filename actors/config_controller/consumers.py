@@ -1,4 +1,4 @@
-"""Which fields of the configuration may change while the agent runs, and which actors read them.
+"""The fields of the configuration that may change while the agent runs, and the actors that read them.
 
 Each actor declares the fields that it reads (`declaration.py`). When one of them changes, the actor is restarted and
 reads the new configuration. Fields in RESTART are read before the actors start, or determine how containers are

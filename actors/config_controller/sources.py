@@ -44,7 +44,7 @@ class ConfigSources:
         self._agent, self._optional = agent, tuple(optional)
         self._remote: ConfigMapAssigned | None = None
         self._tree: ChildSpec | None = None
-        """A policy is validated against it: the names of all actors, and which of them are supervisors."""
+        """A policy is validated against it: the names of all actors, and the supervisors among them."""
 
     def learn_tree(self, tree: ChildSpec) -> None:
         """Learn the tree: from now on a policy is validated."""

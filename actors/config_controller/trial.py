@@ -20,7 +20,7 @@ from actors.shared.config.sources.checkpoints import DEATHS, KEPT_HISTORY, Histo
 
 TRIAL_SECONDS: Final = 600.0
 _DETAIL_COLUMN: Final = 53
-"""Where the details of an entry begin in `supervise config history`, behind the date, the hash and what happened."""
+"""The column of an entry's details in `supervise config history`, after the date, the hash and the event."""
 
 
 class NewConfiguration(msgspec.Struct, frozen=True):
@@ -175,7 +175,8 @@ def origin(state: State) -> str:
 
 
 def supervisors_that_gave_up(state: State, ages: Mapping[str, float], now: float) -> list[str]:
-    """The supervisors that reached their restart intensity since the trial began. `ages`: by name, how many seconds ago
+    """The supervisors that reached their restart intensity since the start of the trial. `ages`: by name, how many
+    seconds ago
     each did last. A controller that was itself restarted with them sees it, too."""
     began = state.trial_until - TRIAL_SECONDS
     return [name for name, age in ages.items() if age < now - began]

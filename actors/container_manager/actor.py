@@ -154,7 +154,7 @@ class ContainerManager(Actor):
 
     @on(StopCounting)
     async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
-        """A coroutine although it never waits, so that it runs after the admissions that came before it."""
+        """A coroutine, although it never waits, so that it runs after earlier admissions."""
         self._counted.withdraw(message.uid)
 
     @on(FreeRequests)

@@ -179,7 +179,7 @@ class UserNamespaceGiven(Message, frozen=True):
 
 
 class UserNamespaceRefused(Message, frozen=True):
-    """No IDs are free, or it is not known which are: `message` says why."""
+    """No IDs are free, or the free ones are unknown: `message` has the reason."""
 
     uid: str
     message: str
@@ -189,7 +189,7 @@ class NodeEvictions(Message, frozen=True):
     """From eviction_manager, on change and on Hello: the pressure conditions, and the pods that it evicts."""
 
     conditions: list[str]
-    """The conditions among MemoryPressure, DiskPressure and PIDPressure that are true."""
+    """The true conditions of MemoryPressure, DiskPressure and PIDPressure."""
     ending: list[str] = []
     """UIDs of the pods that it ends and whose last status the API server does not have yet; these are not started."""
     coalesce: ClassVar[tuple[str, ...]] = ()

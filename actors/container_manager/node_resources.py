@@ -37,7 +37,7 @@ class NodeResourceTotals(msgspec.Struct, frozen=True):
 
 
 def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
-    """The totals of this machine, or of the one whose root directory is `root`. Raises OSError."""
+    """The totals of the machine with the root directory `root`. Raises OSError."""
     total = capacity(agent.config, agent.root_dir, root)
     given = allocatable(total, agent.config, with_thresholds=counts_thresholds(agent))
     return NodeResourceTotals(total, given, most_pids(root), listed_cpus(root))

@@ -1,6 +1,6 @@
 """The iptables chains that other programs rely on: a hint, and the guard of services that listen on localhost only.
 
-KUBE-IPTABLES-HINT tells programs in containers which of the two back ends the host's iptables uses (KEP-3178).
+KUBE-IPTABLES-HINT shows programs in containers which of the two back ends the host's iptables uses (KEP-3178).
 KUBE-FIREWALL drops packets to 127.0.0.0/8 that come from elsewhere: on a node with route_localnet its neighbours could
 reach services of localhost (CVE-2020-8558). KUBE-KUBELET-CANARY is empty: when it is gone, something has flushed the
 tables, and all chains are made again. As in the kubelet, no chain is ever removed.

@@ -59,16 +59,16 @@ def purge(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[str]:
 def unmount_below(directory: str) -> list[str]:
     """Unmount all at or below it, the last first. Answers what stayed.
 
-    Detached, as a process elsewhere may still stand in it; the kernel lets go when that ends.
+    Detach the mount, because another process may still use it; the kernel releases it when that process ends.
     """
     path = os.path.realpath(directory)
     for mount in mountinfo.below(mountinfo.read(), path):
         try:
             mounting.umount(mount.point, mounting.MNT_DETACH | mounting.UMOUNT_NOFOLLOW)
         except FileNotFoundError:
-            continue  # went with the one above it
+            continue  # was removed with its parent
         except OSError:
-            continue  # told below
+            continue  # reported below
     return [mount.point for mount in mountinfo.below(mountinfo.read(), path)]
 
 

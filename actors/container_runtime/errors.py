@@ -1,4 +1,4 @@
-"""The errors that keep a managed container runtime from starting. Each text says what to do."""
+"""The errors that keep a managed container runtime from starting. Each text has a remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class RuntimeSetupError(Exception):
 
 
 class MissingPrograms(RuntimeSetupError):
-    """Something that must be installed is not there; `programs` maps each to the Debian package that has it."""
+    """A program is not installed; `programs` maps each to its Debian package."""
 
     def __init__(self, programs: Mapping[str, str]) -> None:
         packages = " ".join(sorted(set(programs.values())))

@@ -64,7 +64,7 @@ class RuntimeHost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def search_path(self) -> str:
-        """PATH for containerd, which finds its shim there: the one beside it comes first."""
+        """PATH for containerd, which finds its shim there: the shim beside containerd comes first."""
         return f"{os.path.dirname(self.containerd)}:{_SEARCH}"
 
 

@@ -45,10 +45,10 @@ def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = Fals
 
 
 def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:
-    """Make again what is gone of what containerd reads: its configuration, without which it does not start, and the
+    """Restore the missing files that containerd reads: its configuration, without which it does not start, and the
     pods' network. Answers whether something of the network was gone.
 
-    In a cluster containerd itself fills in the template, when it is told the pods' network again. Raises
+    In a cluster containerd itself fills in the template, when it gets the pods' network again. Raises
     RuntimeSetupError, OSError.
     """
     instance, host = ManagedRuntime(root=runtime_dir, state=state_dir), look(root_dir)

@@ -70,7 +70,7 @@ def _import(instance: ManagedRuntime, host: RuntimeHost, tar: str) -> None:
 
 @contextlib.contextmanager
 def running(instance: ManagedRuntime, host: RuntimeHost) -> Iterator[None]:
-    """A containerd for as long as the block lasts: the one that answers already, or a new one."""
+    """A containerd for the duration of the block: a running one, or a new one."""
     if _accepts_connections(instance.socket):
         yield
         return

@@ -13,7 +13,7 @@ from actors.shared.linux.systemd import CgroupDriver
 
 
 class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
-    """One managed containerd. Directories are absolute and clean."""
+    """A managed containerd. Directories are absolute and clean."""
 
     root: str
     """Kept over reboots: images, snapshots, configuration, log."""

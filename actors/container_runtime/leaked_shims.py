@@ -22,9 +22,9 @@ from supervision.time_scale import scaled
 
 _SHIM: Final = "containerd-shim"
 CRI_NAMESPACE: Final = "k8s.io"
-"""What others run on the same containerd has another one, and is in no list of CRI."""
+"""Containers of other clients of containerd have another namespace, and are in no list of CRI."""
 LEAST_AGE_SECONDS: Final = 600.0
-"""RunPodSandbox may take four minutes; the list that it is held against may be a minute old."""
+"""RunPodSandbox may take four minutes; the list that a shim is compared with may be a minute old."""
 _END_SECONDS: Final = 5.0
 _IDLE: Final = ("pause", "runc")
 """The programs of a sandbox, and of one that is being made (`runc`, `runc:[2:INIT]`)."""

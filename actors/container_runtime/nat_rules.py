@@ -1,4 +1,4 @@
-"""Which NAT rules the CNI plug-ins made for one network, and how to take them out: text in, text out.
+"""The NAT rules that the CNI plug-ins made for one network, and the input that removes them. Pure.
 
 The plug-ins mark the rule that jumps to a pod's chain with a comment, `name: "<network>" id: "<container>"`.
 """

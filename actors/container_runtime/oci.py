@@ -34,7 +34,7 @@ class LayerEntry(msgspec.Struct, frozen=True):
 
 
 class OciImage(msgspec.Struct, frozen=True, kw_only=True):
-    """One image of one layer."""
+    """An image with one layer."""
 
     reference: str
     """Full name with tag, `docker.io/library/busybox:latest`."""
@@ -66,7 +66,7 @@ def architecture(machine: str) -> str:
 
 
 def build(images: Iterable[OciImage], arch: str) -> OciLayout:
-    """One image layout of all `images`."""
+    """An image layout of all `images`."""
     blobs: dict[str, bytes] = {}
     manifests, built = [], []
     for image in images:

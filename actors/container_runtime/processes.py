@@ -72,7 +72,7 @@ def cgroups_of(pid: int) -> set[str]:
 
 
 def with_pod(group: str) -> str:
-    """The pod's cgroup when the container's lies in one (`pod<uid>`, or the slice that stands for it), else its own."""
+    """The pod's cgroup (`pod<uid>`, or its slice) if the container's cgroup is in one, else the container's own."""
     parent = group.rpartition("/")[0]
     return parent if _POD.search(parent.rpartition("/")[2]) else group
 

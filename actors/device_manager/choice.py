@@ -1,4 +1,4 @@
-"""Which devices a container gets, in the kubelet's order. Pure.
+"""Chooses a container's devices, in the kubelet's order. Pure.
 
 `begin` takes the certain devices; a plugin that may have a preference is asked (GetPreferredAllocation), and `finish`
 takes the rest. Preferred devices that are not free are ignored.
@@ -18,7 +18,7 @@ class DevicesUnavailable(Exception):
 
 
 class DeviceChoice(msgspec.Struct, frozen=True):
-    """`taken` is certain. `missing` more are chosen among `candidates`, best first."""
+    """`taken` is final. `missing` more are chosen from `candidates`, best first."""
 
     taken: tuple[str, ...]
     missing: int = 0

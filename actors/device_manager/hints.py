@@ -10,7 +10,7 @@ from actors.shared.hardware.hints import TopologyHint, mask_of, masks_of
 from .inventory import Device
 
 MOST_NODES: Final = 8
-"""With more nodes there are too many combinations, unless max-allowable-numa-nodes says otherwise."""
+"""With more nodes there are too many combinations; max-allowable-numa-nodes changes the limit."""
 
 
 def hints(

@@ -1,4 +1,4 @@
-"""Which pods still hold devices although no worker has them any more. Pure."""
+"""The pods that still hold devices although no worker has them. Pure."""
 
 from __future__ import annotations
 

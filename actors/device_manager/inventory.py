@@ -94,7 +94,8 @@ class Inventory:
             if resource.stopped_at is not None
         ]
 
-    # -- what the node has --------------------------------------------------------------------------------------------
+    # -- the node's resources
+    # --------------------------------------------------------------------------------------------
     def capacity(self) -> dict[str, int]:
         """Devices of each resource; 0 for a removed resource."""
         return {**dict.fromkeys(self._removed, 0), **{name: len(one.devices) for name, one in self._items()}}

@@ -168,7 +168,7 @@ class ClaimedDevice(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     share_id: str | None = None
     requests: list[str] = []
-    """The requests of the claim that it is for; none: all."""
+    """The requests of the claim that the device is for; none: all."""
     cdi_devices: list[str] = []
 
 

@@ -21,7 +21,8 @@ from .record import DeviceCheckpoint
 
 
 class NodeDevices:
-    """Nothing is written or told until the plugins of the last incarnation are found again: its reports hold so long.
+    """Nothing is written or reported until the plugins of the last incarnation are found again; until then its reports
+    stay valid.
     `clock`: seconds, for the grace of plugins that are away."""
 
     def __init__(self, actor: Actor, agent: Agent, clock: Callable[[], float]) -> None:
@@ -52,7 +53,7 @@ class NodeDevices:
         self._record.save()
 
     def changed(self) -> None:
-        """The devices or their holders have changed: write it down first, then tell it."""
+        """The devices or their holders have changed: write the checkpoint first, then report."""
         if not self._earlier.found.is_set():
             return
         try:

@@ -21,7 +21,7 @@ class MessagePace:
         self._bucket = TokenBucket(MESSAGES_A_SECOND, BURST)
 
     async def after(self, began: float) -> None:
-        """Wait until the next message is read. `began`: when work for this one began, by time.monotonic."""
+        """Wait until the next message is read. `began`: the start of the work for this one, by time.monotonic."""
         await asyncio.sleep(self.pause(began, time.monotonic()))
 
     def pause(self, began: float, now: float) -> float:

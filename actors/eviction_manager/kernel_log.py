@@ -15,7 +15,7 @@ _KILL: Final = re.compile(
 
 
 class OomKill(msgspec.Struct, frozen=True, kw_only=True):
-    """One process that the OOM killer killed (mm/oom_kill.c)."""
+    """A process that the OOM killer killed (mm/oom_kill.c)."""
 
     cgroup: str
     """Cgroup of the process."""

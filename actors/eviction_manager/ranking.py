@@ -13,7 +13,7 @@ import msgspec
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod with its usage of the resource that the node lacks."""
+    """A pod with its usage of the resource that the node lacks."""
 
     uid: str
     priority: int = 0

@@ -35,7 +35,7 @@ CONTAINER_LIMIT: Final = "ephemeralcontainerfs.limit"
 
 
 class DiskLayout(StrEnum):
-    """Which of the three disks share a file system."""
+    """The layout of the three disks: the ones that share a file system."""
 
     SINGLE = "single"
     """All three share one."""

@@ -54,7 +54,7 @@ class RoundTimer:
 
     async def until_next(self, began: float, last: NodeObservations) -> bool:
         """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
-        round observes memory only. `began`: when the last round did, by the clock; `last`: what it observed."""
+        round observes memory only. `began`: the start of the last round, by the clock; `last`: its observation."""
         was_met = {one for one in self._watched if is_met(one, last.signals)}
         if self._notices is not None:
             self._notices.arm(self._watched, last.signals, self._observer.kubepods)

@@ -1,4 +1,4 @@
-"""Which eviction thresholds are met, and which pressure conditions of the node follow. Pure.
+"""Decides which eviction thresholds are met, and which pressure conditions follow. Pure.
 
 Source: the kubelet's eviction manager. A threshold is met from the first observation below its amount, and due once it
 has been met for its grace period. A due threshold stays met until its amount and its minimum reclaim are available. A
@@ -54,7 +54,7 @@ def watched(config: KubeletConfiguration) -> tuple[Threshold, ...]:
 
 
 def for_layout(configured: Iterable[Threshold], layout: DiskLayout) -> tuple[Threshold, ...]:
-    """The thresholds, and copies of those of nodefs or imagefs for containerfs, whichever holds the writable layers."""
+    """The thresholds, and copies for containerfs from the disk with the writable layers: nodefs or imagefs."""
     configured = tuple(configured)
     if layout is DiskLayout.SINGLE:
         return configured  # they would be third copies of one signal

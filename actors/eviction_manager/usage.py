@@ -43,7 +43,7 @@ class PodUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measured_parts(disk: str, layout: DiskLayout) -> frozenset[str]:
-    """Which parts of a pod's disk usage are on this disk: nodefs, imagefs or containerfs."""
+    """The parts of a pod's disk usage on this disk: nodefs, imagefs or containerfs."""
     if layout is DiskLayout.SINGLE:
         return frozenset({ROOTFS, LOGS, VOLUMES})
     if layout is DiskLayout.DEDICATED:

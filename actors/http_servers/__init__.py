@@ -1,4 +1,4 @@
-"""The servers, each an actor of its own.
+"""The servers, one actor each.
 
 - node_server.py: :10250 over TLS, and the read-only server of :10255
 - healthz_server.py: 127.0.0.1:10248, which asks no other actor

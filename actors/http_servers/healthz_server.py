@@ -61,7 +61,7 @@ def _response(status: str, text: bytes, *, body: bool, keep: bool) -> bytes:
 
 
 class HealthzConnection(asyncio.Protocol):
-    """One client: request heads in, responses out. Closed when it is idle, or sends too much.
+    """A client: request heads in, responses out. Closed when it is idle, or sends too much.
 
     `clients`: all connections, the longest silent ones first. At the limit the first one is closed for a new one, so
     that one client cannot block all others.

@@ -10,6 +10,6 @@ image_collector.py     image garbage collection, which garbage_collection.py dec
 image_reference.py     image references: their grammar, tag and digest, and the default pull policy
 plugin_process.py      runs a credential plug-in once: the JSON request on its stdin, the answer on its stdout
 pull_metrics.py        metrics of images: requests, and the duration of pulls by the image's size
-pull_record_files.py   the files of pull records and intents; pull_record_reading.py: what they say
+pull_record_files.py   the files of pull records and intents; pull_record_reading.py: reads them
 service_accounts.py    the identity for a credential plug-in: a token of the pod's service account, and annotations
 """

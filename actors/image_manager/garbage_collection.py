@@ -12,7 +12,7 @@ import msgspec
 
 
 class ImageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One image. Times are seconds of a monotonic clock."""
+    """An image. Times are seconds of a monotonic clock."""
 
     id: str
     size_bytes: int

@@ -164,7 +164,7 @@ class ImagePulls:
         self, question: EnsureImage, image: str, credentials: list[FoundCredential]
     ) -> tuple[str, FoundCredential | None]:
         """Pull with each credential until one is accepted; without credentials anonymously. Returns the image's ref and
-        the credential. Raises CriError with what was said to each."""
+        the credential. Raises CriError with the error of each."""
         spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()
         errors: list[CriError] = []
         tries: list[FoundCredential | None] = [*credentials] or [None]

@@ -49,7 +49,7 @@ def parse(image: str) -> Reference:
 
 
 def _remote(image: str) -> str:
-    """The name of the repository in its registry, as far as it can be told; images without a registry are in
+    """The name of the repository in its registry, as far as it is known; images without a registry are in
     `library`."""
     first, slash, rest = image.partition("/")
     has_registry = bool(slash) and ("." in first or ":" in first or first == "localhost" or first.lower() != first)

@@ -36,7 +36,7 @@ def pull_key(question: EnsureImage) -> PullKey:
 
 
 class PendingPulls:
-    """A pull continues even if nobody waits for it; the next question joins it."""
+    """A pull continues even without a waiting caller; the next question joins it."""
 
     def __init__(self) -> None:
         self._tasks: dict[PullKey, asyncio.Task[Outcome]] = {}
@@ -67,4 +67,4 @@ class PendingPulls:
     def _end(self, key: PullKey, done: asyncio.Task[Outcome]) -> None:
         self._tasks.pop(key, None)
         if not done.cancelled():
-            done.exception()  # retrieve the exception here, because nobody may be waiting
+            done.exception()  # retrieve the exception here, because no caller may be waiting

@@ -104,7 +104,7 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
 
 
 async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> tuple[bytes, bytes]:
-    """Its output, and the end of what it wrote to stderr. One that prints too much is killed, before that fills the
+    """Returns its output, and the end of its stderr. A plugin that prints too much is killed, before that fills the
     memory."""
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - they are pipes

@@ -44,4 +44,4 @@ class PullQueue:
     def _end(self, key: object, done: asyncio.Task[str]) -> None:
         self._tasks.pop(key, None)
         if not done.cancelled():
-            done.exception()  # retrieved here: nobody may be waiting any more
+            done.exception()  # retrieve the exception here, because no caller may be waiting

@@ -1,4 +1,4 @@
-"""Reads the files of pull records: records, intents, and what is neither. Pure."""
+"""Reads the files of pull records: records, intents and invalid files. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .pull_records import ImagePulledRecord, file_name, read_intent, read_record
 
 
 class ReadRecords(msgspec.Struct, frozen=True):
-    """What the files say."""
+    """The content of the files."""
 
     records: dict[str, ImagePulledRecord]
     """By the ref of the image."""

@@ -126,7 +126,7 @@ class PullRecords:
         return RECORD_FOUND
 
     def _is_known(self, image: str, image_ref: str) -> bool:
-        """Whether the files say if the image was pulled. Without that it must not count as preloaded."""
+        """Whether the files show if the image was pulled. Otherwise it must not count as preloaded."""
         return self._is_read and self._unreadable.isdisjoint((record_path(image_ref), *intent_paths(image)))
 
     async def _learn(self, image_ref: str, name: str, used: FoundCredential) -> None:

@@ -58,7 +58,7 @@ def auth(credential: Credential | None) -> cri.AuthConfig | None:
 
 
 def input_of(question: EnsureImage) -> bytes:
-    """What the work for an image depends on besides its name, whichever pod asks: an image that ends the image manager
+    """The inputs of the work for an image besides its name, for any pod: an image that ends the image manager
     does so for each pod that has it, and a pod's secret for that pod's kind only."""
     documents = [secret.document for secret in question.pull_secrets]
     return msgspec.msgpack.encode([question.policy, question.runtime_handler, question.service_account, documents])
@@ -70,7 +70,7 @@ def said(error: CriError) -> str:
 
 
 def together(errors: Sequence[CriError]) -> CriError:
-    """One error of several credentials, with each text once, as the kubelet joins them."""
+    """The joined error of several credentials, with each text once, as in the kubelet."""
     texts = list(dict.fromkeys(map(said, errors)))
     if len(texts) == 1 or isinstance(errors[-1], Unavailable):
         return errors[-1]

@@ -1,6 +1,6 @@
 """The pod lifecycle event generator: sends each worker the pods that have changed in the runtime.
 
-| module | what it decides or does |
+| module | purpose |
 |---|---|
 | actor | messages in and out, the relist each second, the runtime's events |
 | events | the pod lifecycle events between two listings (pure) |

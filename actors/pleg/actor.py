@@ -49,7 +49,7 @@ class Pleg(Actor):
         super().__init__()
         self._view = RuntimeView()
         self._listed_at = 0.0
-        """When the last relist that the runtime answered began, on the monotonic clock."""
+        """The start of the last relist that the runtime answered, on the monotonic clock."""
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
 
@@ -176,7 +176,7 @@ class Pleg(Actor):
             self._send(outcome)
 
     def _send(self, pod: PodRuntime) -> None:
-        """One changed pod to its worker; before the first relist is complete, nothing."""
+        """Send a changed pod to its worker; before the first relist is complete, nothing."""
         if self._view.relisted_at and pod.uid:
             self.tell(worker_of(pod.uid, self.agent.workers), PodRuntimeChanged(pod.uid, pod))
 

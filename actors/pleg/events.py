@@ -21,7 +21,7 @@ class EventType(StrEnum):
 
 
 class PodLifecycleEvent(msgspec.Struct, frozen=True):
-    """One container, or sandbox, came to another state."""
+    """A container, or sandbox, entered another state."""
 
     uid: str
     """Of the pod."""
@@ -31,7 +31,7 @@ class PodLifecycleEvent(msgspec.Struct, frozen=True):
 
 
 class ListedContainer(msgspec.Struct, frozen=True):
-    """One container of a listing, or a sandbox as if it were one."""
+    """A container of a listing, or a sandbox in the same form."""
 
     uid: str
     """Of the pod."""
@@ -60,7 +60,7 @@ def listing(sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer]) ->
 
 
 def events(old: Listing, new: Listing) -> list[PodLifecycleEvent]:
-    """One for each state that was entered; what vanished without having ended has died, and was then removed."""
+    """An event for each entered state; a container that vanished without an end has died and was removed."""
     found = []
     for key, now in new.items():
         before = old.get(key)

@@ -1,4 +1,5 @@
-"""Asks the runtime whether it and its network are ready, and tells the workers, the node and `supervise status`."""
+"""Asks the runtime whether it and its network are ready, and reports it to the workers, the node and `supervise
+status`."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class RuntimeHealthCheck:
         silence: RuntimeSilence,
         relisted_at: Callable[[], float],
     ) -> None:
-        """`relisted_at`: when the last relist that the runtime answered began, on the monotonic clock."""
+        """`relisted_at`: the start of the last relist that the runtime answered, on the monotonic clock."""
         self._actor, self._agent, self._client, self._relisted_at = actor, agent, client, relisted_at
         self._silence = silence
         self._answers = RuntimeAnswers()
@@ -48,7 +49,7 @@ class RuntimeHealthCheck:
 
     @property
     def asked(self) -> bool:
-        """Whether the runtime has been asked since this incarnation began."""
+        """Whether this incarnation has asked the runtime."""
         return self.health is not runtime_health.NOT_ASKED
 
     async def check(self) -> RuntimeStatus | None:

@@ -26,7 +26,7 @@ class StartHangs(Message, frozen=True):
 
 
 class ContainersUnlisted(Message, frozen=True):
-    """From a pod worker, each time that it finds containers of a pod which run and which the runtime does not list."""
+    """From a pod worker, each time that it finds running containers of a pod that the runtime does not list."""
 
     uid: str
     container_ids: list[str]

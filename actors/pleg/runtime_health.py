@@ -61,7 +61,7 @@ def _number(version: str) -> str:
 
 
 def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:
-    """The report for the node's Ready condition and status. `relisted_at`: when the last successful relist began."""
+    """The report for the node's Ready condition and status. `relisted_at`: the start of the last successful relist."""
     status = state.status
     handlers = [
         RuntimeHandlerReport(
@@ -83,7 +83,7 @@ def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:
 
 
 def troubles(status: RuntimeStatus, since: float) -> tuple[ServiceState, ...]:
-    """The problems for `supervise status`: the runtime's, and those of the network without which pods wait."""
+    """The problems for `supervise status`: of the runtime, and of the network that pods wait for."""
     condition = "" if status.runtime_ready else status.runtime_message or status.message or "it is not ready"
     network = "" if status.network_ready else status.network_message or status.message or "it is not ready"
     return ServiceState(CONDITION, condition, since), ServiceState(NETWORK, network and f"not ready: {network}", since)

@@ -19,7 +19,7 @@ class Reloads(msgspec.Struct, frozen=True):
     """The restarts so far."""
 
     count: int = 0
-    """Those in a row."""
+    """The number of restarts in a row."""
     not_before: float = 0.0
     """The next one, on the monotonic clock."""
 

@@ -24,7 +24,7 @@ SHIMS_SECONDS: Final = 60.0
 EXTERNAL_SHIMS_SECONDS: Final = 600.0
 """Only a killed actor makes an external containerd leave one."""
 ROOM_BYTES: Final = 2**23
-"""containerd loads no container, and loses those that it had, with less free space."""
+"""With less free space, containerd loads no container, and loses its present ones."""
 RESTART_SECONDS: Final = 5.0
 """For the order to restart the runtime."""
 SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
@@ -81,7 +81,7 @@ class RuntimeRepairs:
         self._actor.log.warning(text, whose, len(container_ids), remedy)
 
     async def look(self, listed: frozenset[str]) -> None:
-        """Reload what is not listed yet, once there is room. `listed`: all ids of the last relist."""
+        """Reload the unlisted containers, once there is room. `listed`: all ids of the last relist."""
         self._unlisted -= listed
         now = time.monotonic()
         if self._unlisted and now >= self._reloads.not_before and self._has_room():

@@ -27,7 +27,7 @@ class RuntimeView(msgspec.Struct, frozen=True):
     failed: frozenset[str] = frozenset()
     """UIDs of the pods whose last status call failed."""
     relisted_at: float = 0.0
-    """When the last complete relist began, on the monotonic clock; 0.0: none yet."""
+    """The start of the last complete relist, on the monotonic clock; 0.0: none yet."""
 
 
 class Relist(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ def relisted(view: RuntimeView, listing: Listing) -> Relist:
 
 
 def completed(view: RuntimeView, began: float) -> RuntimeView:
-    """The relist that began then is complete: `relisted`, and at first the status calls, have been taken in."""
+    """The relist with this start is complete: `relisted`, and at first the status calls, are stored."""
     return msgspec.structs.replace(view, relisted_at=began)
 
 

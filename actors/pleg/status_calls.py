@@ -22,14 +22,14 @@ DEADLINE_SECONDS: Final = 20.0
 
 
 class Failure(Exception):
-    """A status call failed; the text says why."""
+    """A status call failed; the text has the reason."""
 
 
 class ListedPod(msgspec.Struct, frozen=True):
-    """What a relist has just shown of one pod."""
+    """The result of a relist for one pod."""
 
     at: float
-    """When the relist began, on the monotonic clock."""
+    """The start of the relist, on the monotonic clock."""
     sandboxes: list[str] = []
     containers: dict[str, str] = {}
     """ID of its sandbox by ID of the container."""

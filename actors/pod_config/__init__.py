@@ -7,7 +7,7 @@ url_polling.py         asks the static pod URL; http_source.py: its answers
 api_source.py          the API server's pods
 manifest_reader.py     reads manifests, large ones in a disposable process
 manifest.py            bytes to static pods, by shape.py, validation.py with its *_rules.py, defaults.py, identity.py
-source_states.py       what each source has, and what is wrong with it
+source_states.py       the pods of each source, and their errors
 quarantined_manifests.py  those on which pod workers ended, until they change
 validation_events.py   the event FailedValidation
 limits.py              how large a manifest and a pod may be

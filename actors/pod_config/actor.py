@@ -91,7 +91,7 @@ class PodConfig(Actor):
 
     @on(SourcePod)
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
-        """One pod was added, changed or deleted; most changes are status updates of this node."""
+        """A pod was added, changed or deleted; most changes are status updates of this node."""
         change = self._api.update(message.uid, message.pod)
         if isinstance(change, InvalidPod):
             self._validation_events.invalid(change)

@@ -1,4 +1,4 @@
-"""The API server as a pod source: the pods of this node, and which of their changes the pod workers need.
+"""The API server as a pod source: the pods of this node, and the changes that the pod workers need.
 
 The API server has validated the pods, so unknown fields are accepted here. A pod that cannot be decoded or is too large
 is rejected and logged; its last valid version stays.

@@ -29,7 +29,7 @@ PROFILES: Final = ("RuntimeDefault", "Unconfined", "Localhost")
 
 
 def check_container(container: Container, kind: str, volumes: Mapping[str, Volume], check: FieldCheck) -> None:
-    """`kind` is the name of the list that it is in."""
+    """`kind` is the name of the container's list."""
     check.at("name").form(formats.dns_label, container.name)
     if check.at("image").required(container.image) and container.image != container.image.strip():
         check.at("image").fail("must not begin or end with white space")

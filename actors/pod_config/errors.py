@@ -15,7 +15,7 @@ MAX_TEXT = 500
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """One error. `path` is the field, like `spec.containers[0].image`; empty for the whole document."""
+    """An error. `path` is the field, like `spec.containers[0].image`; empty for the whole document."""
 
     path: str
     text: str

@@ -1,4 +1,4 @@
-"""Which fields of a pod or container a variable or a file can have (API reference, ObjectFieldSelector and
+"""The fields of a pod or container that a variable or a file can have (API reference, ObjectFieldSelector and
 ResourceFieldSelector v1 core)."""
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def is_ignored(name: str) -> bool:
 
 
 class ManifestFile(msgspec.Struct):
-    """One file, as of its last read."""
+    """A file, as of its last read."""
 
     stamp: tuple[int, ...] = ()
     """Changes when the file does: device, inode, size, times."""
@@ -81,7 +81,7 @@ class FileSource:
         self._restored = last_good
 
     def drop_restored(self) -> None:
-        """Forget those of files that have been read."""
+        """Forget the files that have been read."""
         self._restored = {path: pod for path, pod in self._restored.items() if path in self.pending}
 
     # -- looking --------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def manifest_paths(path: str) -> list[str]:
 def _is_directory(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a loop of links, or a file system that fails: of this one name, and `look` says so
+    except OSError:  # a loop of links, or a failing file system, concerns only this name; `look` reports it
         return False
 
 

@@ -82,7 +82,7 @@ class ManifestDirectory:
 
     # -- looking --------------------------------------------------------------------------------------------------
     def _scan(self) -> None:
-        """Look at all files: periodically, and when inotify does not tell which file changed."""
+        """Look at all files: periodically, and when inotify does not name the changed file."""
         self._follow()
         self._files.scan(time.time_ns())
         if self._files.unsettled:

@@ -25,7 +25,7 @@ class MergedPods(msgspec.Struct, frozen=True):
     pods: dict[str, PodCandidate]
     errors: list[str]
     namesakes: list[PodCandidate] = []
-    """Those that were not chosen because another pod of their source has their name."""
+    """The pods that were not chosen because another pod of their source has their name."""
 
 
 def choose(sources: Iterable[list[PodCandidate]], before: Mapping[str, PodCandidate]) -> MergedPods:

@@ -30,7 +30,7 @@ class QuarantinedManifests:
         return is_new
 
     def forget_changed(self, current: Callable[[str], bytes | None]) -> None:
-        """Forget those that are not the current manifest of their pod any more. `current`: the manifest by UID."""
+        """Forget manifests that are no longer the current manifest of their pod. `current`: the manifest by UID."""
         self._manifests = {uid: one for uid, one in self._manifests.items() if current(uid) == one.data}
 
     def errors(self, *, from_api: bool) -> list[str]:

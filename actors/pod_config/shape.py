@@ -39,7 +39,7 @@ def check_shape(value: Any, kind: Any) -> tuple[list[FieldError], Any]:
 
 
 def _filler(kind: Any, number: int) -> Any:
-    """A value for a missing field that differs from those of other fields."""
+    """A value for a missing field that differs from the values of other fields."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if int in kinds:
         return number
@@ -49,13 +49,13 @@ def _filler(kind: Any, number: int) -> Any:
 
 
 def unrelated(errors: list[FieldError], found: list[FieldError]) -> list[FieldError]:
-    """Those of `errors` that cannot be consequences of `found`: they concern other fields, and none around them."""
+    """The `errors` that cannot be consequences of `found`: they concern other fields, and none around them."""
     paths = {error.path for error in found}
     around = {place for path in paths for place in _around(path)}
     return [error for error in errors if error.path not in around and paths.isdisjoint(_around(error.path))]
 
 
 def _around(path: str) -> list[str]:
-    """The field, and those that it is in: `a.b[0]`, `a.b`, `a` and the document, ''. A name may be megabytes long."""
+    """The field, and its enclosing fields: `a.b[0]`, `a.b`, `a` and the document, ''. A name may be megabytes long."""
     ends = (at for at, letter in enumerate(path[:MAX_TEXT]) if letter in ".[")
     return [path, *(path[:end] for end in ends), ""]

@@ -1,4 +1,4 @@
-"""What each pod source has, and what is wrong with it. Pure."""
+"""The pods of each source, and their errors. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def source_states(
 
 
 def _by_source(duplicates: list[str], url: UrlSource | None) -> dict[str, list[str]]:
-    """Each of these errors begins with the place of its pod."""
+    """Each error starts with the place of its pod."""
     found: dict[str, list[str]] = {SOURCE_FILE: [], SOURCE_HTTP: [], SOURCE_API: []}
     places = {SOURCE_API: SOURCE_API}
     if url is not None:

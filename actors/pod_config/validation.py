@@ -17,7 +17,7 @@ from .scheduling_rules import check_scheduling
 
 MAX_GRACE = (1 << 31) - 1
 FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
-"""Those without a prefix (API reference, ObjectMeta v1 meta)."""
+"""The finalizers without a prefix (API reference, ObjectMeta v1 meta)."""
 
 
 def pod_errors(pod: Pod) -> list[FieldError]:

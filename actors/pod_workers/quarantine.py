@@ -95,7 +95,7 @@ class QuarantinedPods:
         self._ending.pop(uid, None)
 
     def remove(self, uid: str) -> bool:
-        """Forget the pod, which no source has any more. Returns whether it was in quarantine."""
+        """Forget the pod, which no source has. Returns whether it was in quarantine."""
         return self._forget(uid)
 
     def _forget(self, uid: str) -> bool:

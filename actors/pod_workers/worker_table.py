@@ -42,7 +42,7 @@ class PodWorkers:
 
     # -- desired pods ---------------------------------------------------------------------------------------------
     def set_desired(self, uid: str, data: bytes) -> None:
-        """`data`: JSON of the pod. One that cannot be read leaves the pod as it is."""
+        """`data`: JSON of the pod. If it cannot be read, the pod stays unchanged."""
         if self._quarantine.hold_if_quarantined(uid, data):
             return
         try:

@@ -1,6 +1,6 @@
 """Liveness, readiness and startup probes.
 
-| module | what it decides or does |
+| module | purpose |
 |---|---|
 | actor | messages in and out: pods to probe, results, events, metrics |
 | probed_pods | the probes of a pod, and the state of each (pure) |

@@ -109,7 +109,7 @@ class Prober(Actor):
         self._repeat_verdicts(after)
 
     def _refuses(self, message: ProbedPod) -> bool:
-        """Whether this version of the pod is in quarantine: it is not probed, which the log says once."""
+        """Whether this version of the pod is in quarantine: it is not probed, which is logged once."""
         refusal = self._quarantine.refusal(message.uid, message.pod)
         if not refusal:
             self._set_aside.pop(message.uid, None)
@@ -134,7 +134,7 @@ class Prober(Actor):
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """A pod that was withdrawn while its worker was away is forgotten: the next incarnation no longer reports it.
 
-        A pod that this incarnation has sent stays until it says that it is gone: its list may be older than that.
+        A pod that this incarnation has sent stays until it reports the removal, because its list may be older.
         """
         listed = set(message.uids)
         for uid in [uid for uid, known in self._pods.items() if not known.confirmed and uid not in listed]:

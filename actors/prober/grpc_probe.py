@@ -93,7 +93,7 @@ def varint(number: int) -> bytes:
 
 
 def status_of(answer: bytes) -> int:
-    """HealthCheckResponse: field 1, the status; 0 (unknown) when it is not there or the message is damaged."""
+    """HealthCheckResponse: field 1, the status; 0 (unknown) if it is missing or the message is damaged."""
     if not answer.startswith(b"\x08"):
         return 0
     value = 0

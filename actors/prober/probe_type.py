@@ -2,8 +2,9 @@
 
 To add a probe type:
 
-1. Write one module with one subclass of `ProbeType`: which field of the spec's Probe it reads (`field`), what it sends
-   the probe to (a pure function of the action and the subject), how it runs, and what its failures say.
+1. Write one module with one subclass of `ProbeType`: the field of the spec's Probe that it reads (`field`), what it
+sends
+   the probe to (a pure function of the action and the subject), how it runs, and the texts of its failures.
 2. Add the class to `probe_types.PROBE_TYPES`.
 
 Period, thresholds, retries, events and metrics are the same for all types: the actor cares for them.
@@ -43,7 +44,7 @@ class ProbeTools(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """One container, probed by one of its probes."""
+    """A container, probed by one of its probes."""
 
     key: Key
     container: Container
@@ -55,7 +56,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class ProbeType(ABC, Generic[Action]):
-    """One way to probe. There is one instance of each type."""
+    """A way to probe. There is one instance of each type."""
 
     field: ClassVar[str]
     """The field of Probe (API reference) that has the action."""

@@ -21,7 +21,7 @@ PROBE_TYPES: Final[tuple[type[ProbeType[Any]], ...]] = (
 
 
 class ProbeTypes:
-    """One instance of each."""
+    """An instance of each."""
 
     def __init__(self, tools: ProbeTools) -> None:
         self._types = [probe_type(tools) for probe_type in PROBE_TYPES]

@@ -28,7 +28,7 @@ TICK_SECONDS: Final = 0.05
 
 
 class ProbeState(msgspec.Struct, frozen=True):
-    """One probe of one container."""
+    """A probe of a container."""
 
     container: Container
     kind: Kind
@@ -70,7 +70,7 @@ class ProbeState(msgspec.Struct, frozen=True):
 
 
 class PodProbes(msgspec.Struct, frozen=True):
-    """One pod that has probes."""
+    """A pod that has probes."""
 
     message: ProbedPod
     pod: Pod
@@ -108,7 +108,7 @@ def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:
 
 def updated(before: PodProbes | None, message: ProbedPod, now: float) -> PodProbes:
     """The pod after a message of its worker. An unchanged probe continues. `now`: by the prober's clock. While a pod
-    ends, its regular containers are probed for readiness only, and its sidecars go on with all probes, as in the
+    ends, its regular containers are probed for readiness only, and its sidecars continue with all probes, as in the
     kubelet."""
     same = before is not None and before.message.pod == message.pod
     pod = before.pod if before is not None and same else codec.decode_pod(message.pod)

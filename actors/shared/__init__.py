@@ -1,4 +1,4 @@
-"""What the actors have in common; nothing here imports an actor.
+"""Code that several actors share; nothing here imports an actor.
 
 admission/           admission: whether a pod may run on this node
 api/                 how to reach an API server: kubeconfig, credentials, connections, requests, watches

@@ -36,7 +36,7 @@ class Relations(msgspec.Struct, frozen=True, kw_only=True):
     """Relations derived from all declarations, for the actors that need them."""
 
     consumers: dict[ActorName, tuple[str, ...]]
-    """Each actor to the configuration fields that it reads; a name may end in `*`."""
+    """The configuration fields that each actor reads; a name may end in `*`."""
     inventory: tuple[ActorName, ...]
     """Actors that receive the pod inventory."""
     optional: tuple[ActorName, ...]
@@ -46,7 +46,7 @@ class Relations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """One actor, or several instances, whose `name` then ends with `*`."""
+    """An actor, or several instances, whose `name` then ends with `*`."""
 
     name: ActorName
     """Full, as in the tree."""

@@ -1,4 +1,4 @@
-"""Quarantines pods and images on which an actor died three times. The actor goes on with the others. Only work that
+"""Quarantines pods and images on which an actor died three times. The actor continues with the others. Only work that
 depends on a user's input is recorded, not clean-up.
 """
 
@@ -24,7 +24,7 @@ class InputQuarantine:
     """The quarantine of one actor. A changed input is tried again."""
 
     def __init__(self, actor: Actor, run_dir: str, work: str, kind: Literal["pod", "image"] = "pod") -> None:
-        """`work`: what the actor does with one input, for messages."""
+        """`work`: the actor's work on an input, for messages."""
         self._actor, self._work, self._kind = actor, work, kind
         self._journal: Journal | None = None
         try:
@@ -60,7 +60,7 @@ class InputQuarantine:
 
 
 def label_of(uid: str, data: bytes) -> str:
-    """How logs name a pod in quarantine. `data`: its JSON, of which only the names are read."""
+    """The name of a pod in quarantine, for logs. `data`: its JSON, of which only the names are read."""
     try:
         found = msgspec.json.decode(data, type=_Named).metadata
     except UNREADABLE:

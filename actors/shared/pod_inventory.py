@@ -13,7 +13,7 @@ class PodInventory:
         self._workers = 0
 
     def update(self, worker: str, workers: int, uids: Iterable[str]) -> frozenset[str]:
-        """Set the pods of one of `workers` workers. Returns the pods that no worker has any more."""
+        """Set the pods of one of `workers` workers. Returns the pods that no worker has now."""
         before = self._uids.get(worker, frozenset())
         self._uids[worker], self._workers = frozenset(uids), workers
         return frozenset(uid for uid in before if uid not in self)

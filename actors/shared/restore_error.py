@@ -11,7 +11,7 @@ from supervision.state_file import NotAFileError
 def restore_error(path: str | os.PathLike[str], error: Exception, file: str) -> str:
     """The error text. `file`: the kubelet's name of the file, such as `the CPU manager checkpoint file`.
 
-    It tells the operator to delete a damaged file, but not one that cannot be read now, which may be valid."""
+    It advises the operator to delete a damaged file, but not an unreadable one, which may be valid."""
     prefix = "could not restore state from checkpoint"
     if isinstance(error, OSError) and not isinstance(error, NotAFileError):
         return f"{prefix}: {path}: {error_reason(error)}"

@@ -41,7 +41,7 @@ class StateFiles:
 
 
 class CopiedFile:
-    """One of them, with its copy."""
+    """A state file, with its copy."""
 
     def __init__(self, files: StateFiles, path: Path, copy: Path) -> None:
         self.path = path
@@ -59,7 +59,7 @@ class CopiedFile:
             self._files.log.warning("%s has been changed while the agent runs: it is written again", self.path)
 
     def newest(self) -> Path:
-        """The content for an actor that only reads the file: its writer may just be in `begin`."""
+        """The content for an actor that only reads the file, whose writer may be in `begin`."""
         return self._copy if self._files.again and self._copy.exists() else self.path
 
     def write(self, data: bytes, *, sync: bool = False) -> None:

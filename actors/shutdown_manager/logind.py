@@ -30,11 +30,11 @@ _MATCH: Final = (
 
 
 class LogindError(Exception):
-    """logind, or the bus, is not there or refuses."""
+    """logind, or the bus, is missing or refuses."""
 
 
 class Logind:
-    """One connection. Every call raises LogindError."""
+    """A connection. Every call raises LogindError."""
 
     def __init__(self, drop_in_dir: str = DROP_IN_DIR) -> None:
         self._drop_in_dir = drop_in_dir

@@ -24,9 +24,9 @@ class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     start: str = msgspec.field(default="", name="startTime")
     end: str = msgspec.field(default="", name="endTime")
     boot: str = ""
-    """ID of the boot in which it began."""
+    """ID of the boot in which the shutdown started."""
     pods: tuple[str, ...] = ()
-    """UIDs of pods of the API server that it has ended, and whose last status the API server does not have yet."""
+    """UIDs of the API pods that the shutdown has ended, and whose last status the API server does not have yet."""
 
     @property
     def is_open(self) -> bool:

@@ -1,6 +1,6 @@
 """The API status of each pod: computed from what its worker and the prober report, written to the API server.
 
-| module | what it decides or does |
+| module | purpose |
 |---|---|
 | actor | messages in and out |
 | tracked_pod, pod_table | one pod as an immutable value; the table of all pods and the API copy |
@@ -9,14 +9,14 @@
 | container_status, container_resources, lost_containers | the status of each container (pure) |
 | readiness | whether each container is ready (pure) |
 | readiness_file, readiness_saver | the file that keeps this over a restart, and when it is written |
-| api_pods, api_sync | the API copy: what the API server has, and keeping it up to date |
+| api_pods, api_sync | the copy of the API server's pods, and its updates |
 | steps, patch, mirror | the next write for a pod, and its content (pure) |
 | backlog, writer, api_calls | which pod is written when, and the calls |
 | stuck_pods | pods that do not end in time (pure) |
 | live_pods, probe_addresses, pod_metrics, start_latency | the facts about pods that other actors and metrics need |
 | address_family | the event of a pod whose node has an address of another IP family than before |
 | claim_health | the health of a container's devices, from resource claims and plugins |
-| device_reports, node_facts, worker_lists | what the device manager and workers report; facts of the Node object |
+| device_reports, node_facts, worker_lists | reports of the device manager and the workers; facts of the Node object |
 | times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |
 | served_pods | sends pods_server, if it exists (gate PodsAPI), each pod with its status |
 """

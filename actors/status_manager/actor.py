@@ -59,7 +59,7 @@ UNKNOWN_PODS_SECONDS: Final = 600.0
 
 
 class StatusManager(Actor):
-    """Messages in and out; `pod_status.compute` decides what a status is, `steps.next_step` what is written."""
+    """Messages in and out; `pod_status.compute` computes a status, `steps.next_step` decides the next write."""
 
     def __init__(self, clocks: PodStatusClocks | None = None) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class StatusManager(Actor):
         self._readiness.file.keep_pods(self.table.uids())
         self._saver.save_soon()
 
-    # -- what the API server has ----------------------------------------------------------------------------------
+    # -- the API server's pods ----------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
         if self._api_sync is not None:

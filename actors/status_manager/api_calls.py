@@ -148,7 +148,7 @@ class ApiCalls:
 
     def _take(self, answer: ApiAnswer, before: ApiPod | None, *, new: bool = False) -> ApiPod | None:
         """Put the pod of the answer into the API copy if it is newer there. `before`: the pod in the copy when the
-        request was sent. A pod that the watch does not show (any more) is taken only if it is `new`.
+        request was sent. A pod that the watch does not show, or no longer, is taken only if it is `new`.
         """
         try:
             pod = api_pods.read(answer.body)

@@ -93,7 +93,7 @@ class ApiPods:
             self._mirrors[pod.full_name] = pod.uid
 
     def drop(self, uid: str) -> ApiPod | None:
-        """Remove a pod that the API server does not have any more. Returns the removed pod."""
+        """Remove a pod that the API server no longer has. Returns the removed pod."""
         gone = self._pods.pop(uid, None)
         if gone is not None and self._mirrors.get(gone.full_name) == uid:
             del self._mirrors[gone.full_name]

@@ -55,7 +55,7 @@ class ApiSync:
         return keys
 
     def changed(self, message: SourcePod) -> set[str]:
-        """Take one pod that is new, changed, or gone. Returns the keys of the pods that it concerns."""
+        """Apply a new, changed or removed pod. Returns the keys of the concerned pods."""
         keys = self._keys(message.uid)
         if not message.pod:
             self._table.api.drop(message.uid)
@@ -80,7 +80,7 @@ class ApiSync:
         pod = self._table.api.get(uid)
         return self._table.keys(pod) if pod is not None else [uid]
 
-    # -- what the workers report ------------------------------------------------------------------------------------
+    # -- reports of the workers ------------------------------------------------------------------------------------
     def worker_listed(self, worker: str) -> None:
         """A worker has listed its pods."""
         self._silent.discard(worker)

@@ -75,7 +75,7 @@ class StatusBacklog:
             entry.priority = min(entry.priority, priority)
 
     def drop(self, key: str) -> None:
-        """Remove this pod: there is nothing to write (any more)."""
+        """Remove this pod: there is nothing to write."""
         self._waiting.pop(key, None)
         if key not in self._in_flight:
             self._failures.pop(key, None)

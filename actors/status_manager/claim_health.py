@@ -20,7 +20,7 @@ _CLAIM: Final = "claim:"
 
 
 def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[ResourceStatus]:
-    """One status for each claim, or request in a claim, that the container names and that has devices."""
+    """A status for each claim, or request in a claim, that the container names and that has devices."""
     try:
         uses = claim_uses(pod, container, extended=False)
     except (ResourceClaimError, ObjectError):
@@ -54,7 +54,7 @@ def is_claim(status: ResourceStatus) -> bool:
 
 
 def device_statuses(devices: Devices) -> list[ResourceStatus]:
-    """One status for each resource of device plugins."""
+    """A status for each resource of device plugins."""
     return [
         ResourceStatus(
             name=resource, resources=[ResourceHealth(resourceID=one, health=health) for one, health in states.items()]

@@ -58,7 +58,7 @@ def _requests(given: ResourceRequirements, applied: CriResources) -> dict[str, Q
 
 
 def _cpu(given: Quantity | None, applied_milli: int, least_milli: int) -> dict[str, Quantity]:
-    """The entry of the applied CPU; none for the kernel's minimum, which nobody asked for."""
+    """The entry of the applied CPU; none for the kernel's minimum, which is no request."""
     if given is not None:
         return {"cpu": _notated_cpu(given, applied_milli, least_milli)}
     return {"cpu": _cores(applied_milli)} if applied_milli > least_milli else {}
@@ -89,7 +89,7 @@ def _memory(given: Quantity | None, applied_bytes: int) -> Quantity:
 
 
 def _stands_for(given: Quantity, applied_bytes: int) -> bool:
-    """Whether the notation of the spec is kept; also that of what is no quantity."""
+    """Whether the notation of the spec is kept, also for a text that is no quantity."""
     try:
         return quantity_value(given) == applied_bytes
     except QuantityError:

@@ -86,7 +86,7 @@ class ContainerStatusInput(msgspec.Struct, frozen=True):
 def statuses(
     view: ContainerStatusInput, containers: list[Container], before: Mapping[str, ContainerStatus], *, init: bool
 ) -> list[ContainerStatus]:
-    """One status for each container: init containers in their order, others by name."""
+    """A status for each container: init containers in their order, others by name."""
     found = [_status(view, container, before.get(container.name), init=init) for container in containers]
     return found if init else sorted(found, key=lambda status: status.name)
 
@@ -191,7 +191,7 @@ def _state(
 
 def _starts_again(pod: Pod, container: Container, ended: CriContainer, waiting: Waiting, *, init: bool) -> bool:
     """Whether an ended container waits for a restart. A container whose start or postStart hook failed, and whose
-    policy does not restart it, does not wait. Any other may have been stopped for a restart, whatever its policy.
+    policy does not restart it, does not wait. Any other may have been stopped for a restart, under any policy.
     """
     failed = ended.reason == START_ERROR or waiting.reason == POST_START_ERROR
     restarting = waiting.reason == RESTARTING_ALL or not failed

@@ -1,4 +1,4 @@
-"""The devices of pods, as the device manager has reported them: those of resource claims, and plugins' health. Pure."""
+"""The devices of pods, from the device manager's reports: devices of resource claims, and plugins' health. Pure."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _containers(observed: PodObserved) -> dict[str, str]:
 
 
 def _unreported_pod(uid: str) -> LivePod:
-    """A pod without a report yet gets the highest priority, so that it is not terminated too early."""
+    """A pod without a report gets the highest priority, so that it is not terminated too early."""
     return LivePod(
         uid=uid,
         full_name="",

@@ -60,7 +60,7 @@ class PodObserved(Message, frozen=True):
     finished: bool = False
     """Its containers, volumes and cgroup are gone: the API server may forget it."""
     removed: bool = False
-    """No source has the pod any more."""
+    """No source has the pod."""
     termination_step: TerminationStep = ""
     last_error: str = ""
     """The error of the last try of the next step; empty: none."""
@@ -123,7 +123,7 @@ class Pods(Message, frozen=True):
 
     data: bytes
     removed: list[str] = []
-    """UIDs of those that no source has any more and that are being ended."""
+    """UIDs of the pods that terminate because no source has them."""
 
 
 class ServedPod(Message, frozen=True):
@@ -167,7 +167,7 @@ class GetLivePods(Question["LivePods"], frozen=True):
 
 
 class LivePod(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod, for eviction and shutdown."""
+    """A pod, for eviction and shutdown."""
 
     uid: str
     full_name: str

@@ -54,7 +54,7 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
 
 
 def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
-    """The case of an init container: pending, failed for good, or done. For a sidecar: sidecar pending, or done."""
+    """The case of an init container: pending, finally failed, or done. For a sidecar: sidecar pending, or done."""
     ended = _terminated_state(status)
     if is_sidecar(container):
         up = status is not None and status.state.running is not None and bool(status.started)

@@ -1,4 +1,4 @@
-"""All conditions of a pod: those that the node owns, with their times, and those of other owners from the API server.
+"""All conditions of a pod: the node's own, with their times, and the ones of other owners from the API server.
 
 Pure.
 """

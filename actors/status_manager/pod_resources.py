@@ -1,6 +1,6 @@
 """The resources of a pod as a whole in its status: those allocated, and those applied (KEP-5419). Pure.
 
-A pod without pod-level resources has those of its containers together, with its overhead.
+A pod without pod-level resources has the sum of its containers, with its overhead.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class _Containers(msgspec.Struct, frozen=True):
     ephemeral: list[ContainerStatus]
 
     def by_name(self) -> dict[str, ContainerStatus]:
-        """Those of init and regular containers."""
+        """The statuses of init and regular containers."""
         return {status.name: status for status in (*self.init, *self.regular)}
 
 
@@ -193,7 +193,7 @@ def _host_ips(node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[st
 
 
 def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[str]:
-    """The pod's addresses. A pod that has ended keeps those that it had."""
+    """The pod's addresses. A pod that has ended keeps them."""
     if rejected:
         return [each.ip for each in old.podIPs]
     if observation.pod.spec.hostNetwork:
@@ -206,7 +206,7 @@ def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, re
 def _expected_phase(
     observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool
 ) -> str:
-    """The phase from which the conditions are made. It is terminal as soon as it is certain that the pod will end so;
+    """The phase for the conditions. It is terminal as soon as it is certain that the pod will end so;
     never for a pod that was deleted before all of its containers had started.
     """
     seen = observation.seen
@@ -221,7 +221,7 @@ def _expected_phase(
         # as in the kubelet, a preempted or evicted pod whose containers all exit with 0 has succeeded
         if seen.worker_phase == "terminated" and seen.reason and (phase != "Succeeded" or seen.reason == SHUTDOWN):
             phase = "Failed"
-        # a pod whose sandbox is lost before its containers began, and that is not restarted, has failed
+        # a pod whose sandbox is lost before its containers started, and that is not restarted, has failed
         deleted = observation.pod.metadata.deletionTimestamp is not None
         if over and phase not in TERMINAL and not deleted and not is_static(observation.pod):
             phase = "Failed"
@@ -242,8 +242,8 @@ def _phase(observation: PodStatusInput, outlook: str, old: PodStatus) -> str:
 
 
 def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
-    """Whether a container that had ended for good runs. Then the observation is wrong and is dropped. In a pod that can
-    restart all its containers, no container ends for good.
+    """Whether a finally ended container runs. Then the observation is wrong and is dropped. In a pod that can
+    restart all its containers, no end of a container is final.
     """
     if can_restart_all(pod):
         return False

@@ -30,7 +30,7 @@ Reported = dict[str, tuple[str, float]]
 
 
 class StuckPod(msgspec.Struct, frozen=True):
-    """One pod that is overdue."""
+    """A pod that is overdue."""
 
     pod: ApiPod
     reason: str

@@ -1,4 +1,4 @@
-"""One pod as the status manager tracks it: an immutable value, replaced whole when anything about it changes."""
+"""A pod as the status manager tracks it: an immutable value, replaced with each change."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
 
 
 def last_status(tracked: TrackedPod, api_pod: ApiPod | None) -> PodStatus | None:
-    """The status to continue. A terminal phase that somebody else wrote at the API server is final."""
+    """The status to continue. A terminal phase that another client wrote at the API server is final."""
     status = tracked.status
     if api_pod is None or tracked.static or status is None or status.phase in TERMINAL:
         return status

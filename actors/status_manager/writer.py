@@ -24,7 +24,7 @@ AWAY: Final = (0, 401, 429, 503, 504)
 
 
 class StatusWriter:
-    """One for each status manager that has an API server."""
+    """Exists once in a status manager with an API server."""
 
     def __init__(self, actor: Actor, table: PodTable, node_name: str, clocks: PodStatusClocks) -> None:
         self._actor, self._table, self._clocks = actor, table, clocks
@@ -32,9 +32,9 @@ class StatusWriter:
         self.backlog = StatusBacklog()
         self._timer: Timer | None = None
         self._unsynced_since: dict[str, float] = {}
-        """By key: when the status began to differ from the API server's, on the monotonic clock."""
+        """By key: since when the status differs from the API server's, on the monotonic clock."""
         self._last_errors: dict[str, str] = {}
-        """By key, '' for all: the failure that was logged last, so that it is logged once."""
+        """By key, '' for all: the last logged failure, so that it is logged once."""
 
     def consider(self, key: str) -> None:
         """The pod has changed, here or at the API server: queue its next step."""
@@ -95,7 +95,7 @@ class StatusWriter:
             self._actor.metrics.observe("kubelet_pod_status_sync_duration_seconds", seconds)
 
     def _drop(self, key: str) -> None:
-        """The API server has the current status: forget when it began to differ."""
+        """The API server has the current status: forget since when it differed."""
         self.backlog.drop(key)
         self._last_errors.pop(key, None)
 

@@ -44,11 +44,11 @@ class VolumesFailed(Message, frozen=True):
     message: str
     volumes: list[str] = []
     unattached: list[str] = []
-    """Those of `volumes` that the attach controller has not attached to the node yet."""
+    """The `volumes` that the attach controller has not attached to the node yet."""
     events: list[VolumeEvent] | None = None
     """Events of the pod; None: one FailedMount with `message`."""
     exhausted: bool = False
-    """A volume waits because its driver says that no more can be attached to the node."""
+    """A volume waits because its driver cannot attach more volumes to the node."""
 
     @property
     def pod_events(self) -> list[VolumeEvent]:

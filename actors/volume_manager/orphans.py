@@ -1,4 +1,4 @@
-"""Which pod directories are orphans, because no worker has the pod. Pure.
+"""Finds orphaned pod directories, whose pod no worker has. Pure.
 
 Nothing is an orphan before every worker has reported its pods. A directory is removed after a grace period: a pod that
 starts may have its directory before its worker reports it.

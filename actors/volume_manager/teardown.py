@@ -36,7 +36,7 @@ class Teardown:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
         self._turn = asyncio.Lock()
-        """Limits the concurrent readers of the mount table, so that other work goes on while a thousand pods end at
+        """Limits the concurrent readers of the mount table, so that other work continues while a thousand pods end at
         once."""
 
     async def volumes(self, uid: str) -> str:

@@ -90,7 +90,7 @@ def sample() -> Path:
 
 
 class Demo:
-    """One run of the demo."""
+    """A run of the demo."""
 
     def __init__(self, node: DemoNode, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._node, self._out, self._clock = node, out, clock
@@ -190,7 +190,7 @@ class Demo:
         return whole.decode(errors="replace")
 
     def _run(self, *words: str) -> list[str]:
-        """Show a command for this node and what it says. Returns the command: program, words, the root directory."""
+        """Run a command for this node and show its output. Returns the command: program, words, the root directory."""
         command = supervise(*words, f"--root-dir={self._node.layout.root}")
         self._say(f"\n$ {shlex.join(command)}")
         try:
@@ -209,7 +209,7 @@ class Demo:
         return False
 
     def _fail_with(self, what: str) -> int:
-        """Say what failed, with what the running agent says about the node and about the pod."""
+        """Print the failure, then the running agent's output about the node and the pod."""
         if self._node.ended():
             return self._fail(what)
         sys.stderr.write(f"error: {what}\n")

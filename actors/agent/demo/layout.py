@@ -26,7 +26,7 @@ class DemoLayout(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """Marks the directory as the demo's, so that it may be removed."""
+        """Marks the directory as the demo's own, which may be removed."""
         return f"{self.root}/.troupelet-demo"
 
     @property

@@ -106,7 +106,7 @@ def pods(
     removed: Collection[str] = (),
 ) -> Iterator[Finding]:
     """The pods that do not run, have failed, do not end in time, or failed lately. `found`: API objects; `events`: the
-    recent events of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has any more."""
+    recent events of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has."""
     ill = 0
     for pod in found:
         word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)

@@ -25,7 +25,7 @@ class Level(StrEnum):
     FAILURE = "failure"
     """The node cannot be Ready, or no pod can run."""
     UNKNOWN = "unknown"
-    """It could not be checked; the text says why."""
+    """The check could not be made; the text has the reason."""
 
 
 class Finding(msgspec.Struct, frozen=True):

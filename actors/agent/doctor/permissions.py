@@ -46,7 +46,7 @@ PERMISSIONS: Final = (
 REQUESTING: Final = tuple(
     Permission(verb, "certificatesigningrequests", group="certificates.k8s.io") for verb in ("create", "get", "watch")
 )
-"""What a node needs to obtain its first certificate."""
+"""The permissions for a node's first certificate."""
 _BOOTSTRAPPERS: Final = (
     "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
     "--group=system:bootstrappers"

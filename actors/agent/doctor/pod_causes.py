@@ -24,7 +24,7 @@ _CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
 _NOT_STARTED: Final = frozenset({"StartError", "ContainerCannotRun"})
 """Ends of containers whose message is the runtime's; there is no log."""
 _OF_PROGRAMS: Final = frozenset({"Unhealthy", "FailedPostStartHook", "FailedPreStopHook", "PostStartHookError"})
-"""Reasons whose message is what a program of the pod has written, or says how it was not reached."""
+"""Reasons whose message is the output of a program in the pod, or the error of a failed connection to it."""
 _NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
 
 
@@ -35,7 +35,7 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """One explanation of a pod's state."""
+    """An explanation of a pod's state."""
 
     text: str
     sign: str

@@ -1,4 +1,4 @@
-"""What mends a pod, by the reason that the agent or the runtime gives. Pure."""
+"""Remedies for pods, by the reason from the agent or the runtime. Pure."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _IMAGE_REMEDIES: Final = _table(
     ("InvalidImageName|invalid reference format", "correct the image in the pod: {image}"),
     ("ErrImageNeverPull", "put the image on the node, or imagePullPolicy: IfNotPresent: {image}"),
 )  # fmt: skip
-"""Those of reasons that are about an image: a volume or a network plugin may also say `connection refused`."""
+"""Remedies of reasons that concern an image: a volume or a network plugin may also say `connection refused`."""
 
 
 def remedy_for(sign: str, image: str, namespace: str) -> str:
-    """What mends a pod whose trouble is described by `sign`, `REASON: MESSAGE`; '' if none is known. `image`: the one
+    """The remedy for a pod whose problem is `sign`, `REASON: MESSAGE`; '' if none is known. `image`: the one
     that the trouble is about."""
     table = _REMEDIES + (_IMAGE_REMEDIES if _OF_IMAGES.search(sign) else ())
     remedy = next((remedy for pattern, remedy in table if pattern.search(sign)), "")

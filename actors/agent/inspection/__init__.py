@@ -1,4 +1,5 @@
-"""What runs on this node, and why something does not: `supervise pods`, `supervise describe pod`, `supervise events`.
+"""Shows what runs on this node, and why something does not: `supervise pods`, `supervise describe pod`, `supervise
+events`.
 
 commands.py          the options
 pods_command.py      `supervise pods`

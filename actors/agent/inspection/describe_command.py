@@ -32,7 +32,7 @@ def describe(context: Context) -> int:
 
 
 def _describe(context: Context, before: Any) -> Any:
-    """Print what is known of the pod unless it is `before`, the answer of the last call; None: there was none."""
+    """Print the pod unless its text equals `before`, the answer of the last call (None: no call yet)."""
     tree = context.tree()
     answers = Answers(context, tree)
     found = node_pods(answers)

@@ -37,7 +37,7 @@ class NodePods(msgspec.Struct, frozen=True):
     by_runtime: bool = False
     """The pods are as the runtime has them: the status manager did not answer."""
     removed: frozenset[str] = frozenset()
-    """UIDs of the pods that no source has any more and that are being ended."""
+    """UIDs of the pods that terminate because no source has them."""
 
 
 class NoSuchPod(Exception):

@@ -38,7 +38,7 @@ class Description(msgspec.Struct, frozen=True):
     events_since: float = 0.0
     """When the event client started, seconds since 1970: it has no older ones."""
     removed: bool = False
-    """No source has the pod any more: it is being ended."""
+    """No source has the pod: it terminates."""
     wide: bool = False
     """With annotations, and commands, ports and variables of containers."""
 

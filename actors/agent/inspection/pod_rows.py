@@ -40,7 +40,7 @@ def source(pod: Object) -> str:
 
 
 def readiness(pod: Object) -> tuple[int, int]:
-    """(ready, all) of the containers, sidecars among them."""
+    """(ready, all) of the containers, including sidecars."""
     spec, status = pod.get("spec", {}), pod.get("status", {})
     sidecars = _sidecars(pod)
     counted = [one for one in _list(status, "initContainerStatuses") if one["name"] in sidecars]

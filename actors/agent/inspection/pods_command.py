@@ -27,7 +27,7 @@ def pods(context: Context) -> int:
 
 
 class _Shown:
-    """What `supervise pods` has shown: rows or API objects by UID, errors, problems, widths of columns."""
+    """The last output of `supervise pods`: rows or API objects by UID, errors, problems, widths of columns."""
 
     def __init__(self) -> None:
         self.rows: dict[str, tuple[str, ...]] = {}

@@ -16,7 +16,7 @@ WATCH_SECONDS: Final = 1.0
 
 
 def watch(show: Callable[[], object]) -> None:
-    """Show it each second, until Ctrl-C. If an actor or the agent does not answer, say so once and wait."""
+    """Show it each second, until Ctrl-C. If an actor or the agent does not answer, report that once and wait."""
     told = False
     while True:
         time.sleep(WATCH_SECONDS)
@@ -55,7 +55,7 @@ def print_objects(context: Context, objects: Any) -> None:
 
 
 def print_documents(context: Context, objects: Sequence[Any]) -> None:
-    """One document each, as they come."""
+    """Print one document for each, as they arrive."""
     for one in objects:
         if context.arguments.output == "yaml":
             _write("---")

@@ -54,7 +54,7 @@ async def _serve(context: Context, settings: CommandSettings) -> int:
 
     arguments = context.arguments
     queries = AgentQueries(context, settings.others or (lambda context, tree: ()), read_only=arguments.read_only)
-    queries.tree()  # says at once that there is no agent; the first rates on the page are those since now
+    queries.tree()  # fails at once without an agent; the first rates on the page start now
     try:
         sockets = bind_sockets(arguments.port, _LOOPBACK)
     except OSError as error:

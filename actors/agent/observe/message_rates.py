@@ -33,7 +33,7 @@ class MessageRates:
         self._samples: deque[tuple[float, dict[str, MessageFlowCounts]]] = deque()
 
     def add(self, counts: Sequence[MessageFlowCounts], now: float) -> list[MessageEdge]:
-        """The edges of now. `now`: seconds, monotonic. An incarnation's rates begin with its second sample."""
+        """The current edges. `now`: seconds, monotonic. An incarnation has rates from its second sample on."""
         newest = {one.actor: one for one in counts}
         while len(self._samples) > 1 and now - self._samples[1][0] >= WINDOW_SECONDS:
             self._samples.popleft()

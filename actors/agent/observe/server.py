@@ -156,4 +156,4 @@ class _NotFound(_Handler):
 
 
 def _no_log(handler: Any) -> None:
-    """Requests are not logged: the one that opens the session has the token in it."""
+    """Requests are not logged, because the request that opens the session contains the token."""

@@ -1,4 +1,4 @@
-"""`supervise reset`: removes what an agent has left on its host, and only what is certainly its own.
+"""`supervise reset`: removes what an agent left on its host, and nothing that may belong to others.
 
 Certainly its own is: what lies below its state directory, what its managed containerd runs, the pods whose UID has a
 directory below its root directory, and directories that its first start made
@@ -6,7 +6,7 @@ directory below its root directory, and directories that its first start made
 
 arguments.py       the arguments of `reset`
 cgroups.py         finds the cgroups of an agent, and what keeps them from being removed
-command.py         shows what is there, asks, removes it, and shows what is left
+command.py         shows what it found, asks, removes it, and shows what remains
 host_resources.py  finds everything of an agent on its host
 removal.py         removes it
 runtime_pods.py    the pods in runtimes that are not managed

@@ -165,7 +165,7 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
         known = start_records.read_all(state_dir)
     except DamagedError as error:
         raise CommandError(REFUSED, f"{error}; give the flags of start after --") from None
-    known = [one for one in known if one.root_dir == root_dir]  # a directory that was copied says nothing
+    known = [one for one in known if one.root_dir == root_dir]  # the record in a copied directory is about the original
     if known and not flags:
         return known
     managed_state = f"{run_dir_of(root_dir)}-containerd"

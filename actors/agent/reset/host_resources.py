@@ -154,7 +154,7 @@ def emptied_directories(scope: Scope) -> list[str]:
 
 
 def remaining(scope: Scope) -> list[str]:
-    """What a reset leaves: files in the root directory that are not the agent's, and cgroups that others use."""
+    """What a reset keeps: files of others in the root directory, and cgroups that others use."""
     root, own = scope.root_dir, {*files(scope), *sockets(scope)}
     if scope.keep_pods:
         return [path for name in names_in(root) if (path := f"{root}/{name}") not in (*own, scope.state_dir)]

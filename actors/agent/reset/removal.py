@@ -23,7 +23,8 @@ _SYSTEMCTL_SECONDS = 30
 
 
 def remove(scope: Scope, pods: Sequence[RuntimePod], *, alone: bool) -> list[str]:
-    """Pods first, files last: while a pod is left its files stay, too, as they say that it is ours. The errors.
+    """Remove pods first and files last: while a pod remains, so do its files, which identify it as ours. Returns the
+    errors.
 
     `alone`: no other node agent runs here, so empty cgroups that agents have in common go, too.
     """
@@ -81,7 +82,7 @@ def _remove_emptied_cgroups(scope: Scope) -> None:
 
 
 def _stop_slices(groups: set[str]) -> None:
-    """systemd would make the cgroup of a slice again that it takes for running."""
+    """systemd would recreate the cgroup of a slice that it considers active."""
     slices = [os.path.basename(group) for group in groups if group.endswith(".slice")]
     if slices and booted():
         with suppress(OSError, subprocess.TimeoutExpired):

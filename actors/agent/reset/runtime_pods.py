@@ -1,4 +1,4 @@
-"""The pods of this agent at a runtime that it does not run itself, found and removed over CRI."""
+"""Finds and removes this agent's pods in an external runtime, over CRI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRIES: Final = 3
 
 
 class RuntimePod(msgspec.Struct, frozen=True):
-    """One sandbox."""
+    """A sandbox."""
 
     endpoint: str
     sandbox: str

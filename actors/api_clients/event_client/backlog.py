@@ -26,7 +26,7 @@ class EventBacklog:
         return len(self._waiting)
 
     def put(self, event: CorrelatedEvent) -> CorrelatedEvent | None:
-        """Add the event; the one that was dropped for it, if there were too many."""
+        """Add the event. Returns the event that was dropped for it, if the backlog was full."""
         self._waiting[event.key] = event
         return self._waiting.popitem(last=False)[1] if len(self._waiting) > self._limit else None
 

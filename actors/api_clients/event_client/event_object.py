@@ -1,4 +1,4 @@
-"""An Event of core/v1, and the patch that counts one that is there. Pure."""
+"""An Event of core/v1, and the patch that increases the count of an existing one. Pure."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 - `startup_times`: metrics of the way from boot to the first Ready
 - `managed_network`: whether a managed container runtime gives pods the addresses that the cluster gave this node;
   `network_check` reports that it does not
-- `serving_addresses`: tells cert_manager the names for the serving certificate
+- `serving_addresses`: sends cert_manager the names for the serving certificate
 - `resolver_limits`: reports a host resolv.conf that leaves no room for the search domains of pods
 - `server_trouble`: reports to `supervise status` that the API server does not let the node renew its lease
 """

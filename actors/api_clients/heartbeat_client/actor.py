@@ -245,7 +245,7 @@ class HeartbeatClient(ApiActor):
             node = self._writer.node
             if node is None or is_ready(node):
                 return
-            if not pod_cidr(node):  # the runtime may have no network before it is told the one that the cluster gives
+            if not pod_cidr(node):  # the runtime may have no network before it gets the cluster's
                 node = await self._watched_node() or node
                 if pod_cidr(node):
                     self._observe_node(node)

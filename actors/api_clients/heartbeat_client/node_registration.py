@@ -21,7 +21,7 @@ DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
 
 
 class NodeRegistration:
-    """Registers the node; without registerNode it waits until somebody else does."""
+    """Registers the node; without registerNode it waits until another client does."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class NodeRegistration:
         return True
 
     async def _create(self) -> ComputedNode | None:
-        """Create the node; None when somebody else has created it meanwhile. Raises ApiError."""
+        """Create the node; None if another client has created it meanwhile. Raises ApiError."""
         await self._sources.enough.wait()
         computed = await self._status.create(new_node(plan_of(self._agent)))
         if computed is not None:

@@ -1,4 +1,4 @@
-"""Registers the node and writes its status, on the API's object as it is now."""
+"""Registers the node and writes its status, based on the API's current object."""
 
 from __future__ import annotations
 

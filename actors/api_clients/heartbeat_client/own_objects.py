@@ -30,7 +30,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 class _LeaseSpec(msgspec.Struct, frozen=True):
-    """Only that it is an object counts."""
+    """Any object is accepted."""
 
 
 class _Lease(_Named, frozen=True):

@@ -1,4 +1,4 @@
-"""The Node object of a node that registers, and what of one that is there already is put right. Pure."""
+"""The Node object of a node that registers, and the corrections to an existing one. Pure."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ API_SERVER: Final = "API server"
 
 
 class ServerTrouble:
-    """`tell` is called with each change; `clock`: CLOCK_MONOTONIC; failures count after `patience` seconds without a
+    """`tell` gets each change; `clock`: CLOCK_MONOTONIC; failures count after `patience` seconds without a
     success."""
 
     def __init__(self, tell: Callable[[ServiceState], None], clock: Callable[[], float], patience: float) -> None:

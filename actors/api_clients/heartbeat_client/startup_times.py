@@ -18,7 +18,7 @@ def since_boot() -> float:
 
 
 def agent_started(pid: int) -> float:
-    """When the process began, in seconds since boot; now when it cannot be read."""
+    """The start of the process, in seconds since boot; the current time if it cannot be read."""
     began = process_stat.started(pid)
     return since_boot() if began is None else began
 

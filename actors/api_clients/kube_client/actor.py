@@ -52,7 +52,7 @@ UPKEEP_SECONDS: Final = 10.0
 MAX_CALLS: Final = 1000
 """Limit of concurrent requests for other actors; further ones fail at once: a hanging server costs no memory."""
 PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0.5, free=0)
-"""Shorter than that of the other reflectors, whose backoff ends when this one succeeds."""
+"""Shorter than the backoff of the other reflectors, which ends when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
 STANDALONE: Final = "the agent was started without --kubeconfig"
@@ -177,7 +177,7 @@ class KubeClient(ApiActor):
             self._assign(annotations, self.objects)
 
     def _assign(self, annotations: dict[str, str], objects: ObjectCache) -> None:
-        """Follow the ConfigMap that the node is assigned. A wrong annotation leaves the configuration as it is."""
+        """Follow the node's assigned ConfigMap. An invalid annotation leaves the configuration unchanged."""
         try:
             assigned_now = assignment(annotations)
         except ValueError as error:

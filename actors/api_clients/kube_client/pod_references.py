@@ -1,4 +1,4 @@
-"""Which Secrets and ConfigMaps a pod refers to. Pure."""
+"""The Secrets and ConfigMaps that a pod refers to. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def references_of(data: bytes) -> dict[ObjectRef, bool]:
 def references(pod: Pod) -> dict[ObjectRef, bool]:
     """Each reference, and whether it is mounted: mounted objects are followed as long as the pod exists.
 
-    A pod that has ended needs none any more.
+    A pod that has ended needs none.
     """
     if pod.status.phase in ENDED:
         return {}

@@ -30,7 +30,7 @@ def service(collection: str) -> str:
 
 
 class RefusedCollections:
-    """The refusals by collection. `tell` is called with each change; `clock`: CLOCK_MONOTONIC."""
+    """The refusals by collection. `tell` gets each change; `clock`: CLOCK_MONOTONIC."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class AdmissionGate:
         return self._evictions.is_ending(uid)
 
     async def ended_by(self, uid: str, *, running: bool) -> str:
-        """Why other actors end this pod, so that it is not admitted; '' if they do not. A pod that does not run waits
+        """Why this pod is not admitted, because other actors end it; '' if they do not. A pod that does not run waits
         for their reports."""
         if not running:
             await self._evictions.wait_for_report()

@@ -14,7 +14,7 @@ HOLD_SECONDS: Final = 2.0
 
 
 class EvictionAdmission:
-    """What the eviction manager last reported. In a standalone agent every pod is critical and does not wait."""
+    """The last report of the eviction manager. In a standalone agent every pod is critical and does not wait."""
 
     def __init__(self, actor: Actor, *, standalone: bool) -> None:
         self._actor, self._standalone = actor, standalone

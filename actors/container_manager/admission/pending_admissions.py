@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class PendingAdmission:
-    """One admission of one pod."""
+    """An admission of a pod."""
 
     def __init__(self, uid: str) -> None:
         self.uid, self.withdrawn = uid, False

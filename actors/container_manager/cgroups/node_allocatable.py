@@ -38,7 +38,7 @@ class NodeAllocatableCgroups:
     ) -> None:
         self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
         pids = {} if totals.pids is None else {PIDS: totals.pids}
-        # systemd removes what it is not told of; the static policy keeps the CPUs of containers by itself
+        # systemd removes limits that it does not know; the static policy keeps the CPUs of containers by itself
         cpus = totals.cpus if agent.config.cpuManagerPolicy == "none" else None
         self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config), cpus)
         self._warnings = warnings

@@ -1,4 +1,5 @@
-"""The hint provider of CPUs: records the exclusive CPUs of each container, and tells which CPUs a container runs on."""
+"""The hint provider of CPUs: records the exclusive CPUs of each container, and decides which CPUs a container runs
+on."""
 
 from __future__ import annotations
 

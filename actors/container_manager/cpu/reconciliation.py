@@ -1,4 +1,4 @@
-"""Keeps running containers on their CPUs. The shared CPUs become fewer when another container gets CPUs of its own.
+"""Keeps running containers on their CPUs. The shared CPUs become fewer when another container gets exclusive CPUs.
 
 Each period asks the runtime which containers run, and updates those whose CPUs differ from the last update. A new
 process updates each container once.

@@ -103,7 +103,7 @@ def available(policy: StaticPolicy, state: CpuState) -> Cpus:
 def allocate(
     policy: StaticPolicy, state: CpuState, pod: Pod, container: Container, affinity: TopologyHint | None = None
 ) -> CpuState:
-    """The state once the container has its CPUs; the same state if it has them already, or gets none of its own.
+    """The state with the container's CPUs; the same state if it has them already, or gets no exclusive CPUs.
     Raises AllocationError."""
     uid, count = pod.metadata.uid, exclusive_cpus(pod, container)
     if not count or container.name in state.of(uid):

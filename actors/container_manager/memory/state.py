@@ -19,7 +19,7 @@ _MOST_BYTES: Final = 16 << 20
 
 
 class MemoryTable(msgspec.Struct, frozen=True):
-    """One type of memory on one node, in bytes."""
+    """A type of memory on a node, in bytes."""
 
     total: int
     systemReserved: int
@@ -29,7 +29,7 @@ class MemoryTable(msgspec.Struct, frozen=True):
 
 
 class NodeMemory(msgspec.Struct, frozen=True):
-    """One node."""
+    """A NUMA node."""
 
     numberOfAssignments: int
     """The number of allocations (one type of memory of one container each) from this node, alone or with others."""

@@ -60,7 +60,7 @@ def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
 
 
 def _missing_memory_text(machine: Machine, block: Block) -> str:
-    """What the block uses and this machine lacks; '' for nothing."""
+    """What the block uses but this machine lacks; '' for nothing."""
     if not set(block.numaAffinity) <= machine.keys():
         return "uses the NUMA that does not exist"
     if any(block.type not in machine[node].memoryMap for node in block.numaAffinity):
@@ -155,7 +155,7 @@ def _hints_of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Bl
     if not amounts:
         return {}
     if given is None:
-        # no mask at all is no hint, as in the kubelet: the allocation then says what is missing
+        # no mask at all is no hint, as in the kubelet: the allocation then names the missing memory
         return dict.fromkeys(amounts, found) if (found := _possible(state, pod, amounts)) else {}
     if {block.type: block.size for block in given} != dict(amounts):
         return {}

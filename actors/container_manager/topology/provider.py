@@ -86,4 +86,4 @@ class HintProvider(Protocol):
         """Free all of a pod that has ended, was refused or was withdrawn. An unknown pod has nothing."""
 
     def forget(self, uid: str) -> None:
-        """No worker has the pod any more: its allocations are freed and its records deleted."""
+        """No worker has the pod: free its allocations and delete its records."""

@@ -1,4 +1,4 @@
-"""One call to each driver for all claims of a pod, and what its answer means. Pure.
+"""The call to each driver for all claims of a pod, and the meaning of its answer. Pure.
 
 The texts of errors are the kubelet's.
 """

@@ -19,7 +19,7 @@ VERSION: Final = "checkpoint.dra.kubelet.k8s.io/v1"
 
 
 class ClaimCheckpointError(ValueError):
-    """The bytes are not such a file; the text says why."""
+    """The bytes are not such a file; the text has the reason."""
 
 
 class _File(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from .claims import Claims
 
 
 class ClaimStore:
-    """`claims`: the claims of the file, and which of them are prepared."""
+    """`claims`: the claims of the file, with their state."""
 
     def __init__(self, files: StateFiles, metrics: Metrics | None = None) -> None:
         """`metrics`: where claims are counted."""
@@ -39,7 +39,7 @@ class ClaimStore:
         self._count()
 
     def error(self) -> str:
-        """Why the file cannot be used; '' if it can, or is not there."""
+        """Why the file cannot be used; '' if it can, or does not exist."""
         try:
             decode(self._read() or encode(Claims()))
         except ClaimCheckpointError as error:
@@ -56,11 +56,11 @@ class ClaimStore:
             return None
         except NotAFileError as error:
             raise ResourceClaimError(self._error_text(str(error.strerror))) from None
-        except OSError as error:  # the file may be valid: do not tell the operator to delete it
+        except OSError as error:  # the file may be valid: do not advise the operator to delete it
             raise ResourceClaimError(f"{self.path}: {error_reason(error)}") from None
 
     def _error_text(self, text: str) -> str:
-        """The error as the kubelet says it at its start, with the file and a way out."""
+        """The kubelet's error at its start, with the file and a remedy."""
         advice = f'please drain this node and delete the file "{self.path}" before restarting the agent'
         return f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
 

@@ -22,7 +22,7 @@ class PreparedDevice(msgspec.Struct, frozen=True, kw_only=True):
     device: str = ""
     share_id: str | None = None
     requests: tuple[str, ...] = ()
-    """The requests of the claim that it is for; none: all."""
+    """The requests of the claim that the device is for; none: all."""
     cdi_ids: tuple[str, ...] = ()
 
     def serves(self, request: str) -> bool:
@@ -33,7 +33,7 @@ class PreparedDevice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClaimInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim."""
+    """A claim."""
 
     uid: str
     name: str

@@ -43,7 +43,7 @@ class DraConnection:
         await self._channel.close(None)
 
     async def follow(self, connected: Callable[[bool], None]) -> None:
-        """Tell whether the driver is there, now and on each change; returns when the connection is closed."""
+        """Report whether the driver is connected, now and on each change; returns when the connection is closed."""
         while True:
             state = self._channel.get_state(try_to_connect=True)
             if state is grpc.ChannelConnectivity.SHUTDOWN:

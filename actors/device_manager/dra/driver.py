@@ -17,7 +17,7 @@ _HEALTH: Final = {"v1.DRAResourceHealth": "v1", "v1alpha1.DRAResourceHealth": "v
 
 
 class ServiceError(ValueError):
-    """The driver offers no version that the agent supports; the text says so."""
+    """The driver offers no version that the agent supports; the text lists both."""
 
 
 class DriverService(msgspec.Struct, frozen=True):

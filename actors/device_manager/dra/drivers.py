@@ -1,4 +1,4 @@
-"""The registered drivers. During a rolling update one has several plugins: the newest that is there serves."""
+"""The registered drivers. During a rolling update a driver has several plugins: the newest connected one serves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DriverObserver(Protocol):
 
 
 class _Registered:
-    """One plugin of a driver."""
+    """A plugin of a driver."""
 
     def __init__(self, plugin: Plugin, connection: DraConnection, following: Any) -> None:
         self.plugin, self.connection, self.following = plugin, connection, following

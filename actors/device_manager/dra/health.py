@@ -65,7 +65,7 @@ class DraHealth(msgspec.Struct, frozen=True):
     def reported(
         self, driver: str, devices: Iterable[DraDeviceHealth], now: float
     ) -> tuple[DraHealth, frozenset[DeviceId]]:
-        """After a report: the devices that it does not name keep what is known of them, but of more than MOST_DEVICES
+        """Apply a report: devices that it does not name keep their health, but of more than MOST_DEVICES
         the oldest reports are forgotten. Returns the changed ones, too."""
         known, changed = dict(self.drivers.get(driver, {})), set()
         for one in devices:

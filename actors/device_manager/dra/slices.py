@@ -34,7 +34,7 @@ class _Slices(Api, frozen=True):
 
 
 class ResourceSlices:
-    """The ResourceSlices of one node. `connected`: whether a driver is there."""
+    """The ResourceSlices of one node. `connected`: whether a driver is connected."""
 
     def __init__(self, actor: Actor, node_name: str, connected: Callable[[str], bool]) -> None:
         self._actor, self._node, self._connected = actor, node_name, connected

@@ -20,7 +20,7 @@ class AccessCheck(Protocol):
     """/healthz needs no credentials."""
 
     async def check(self, request: HTTPServerRequest) -> Denial | UserInfo:
-        """The denial of access, or the user to whom it is granted."""
+        """The denial of access, or the user who gets it."""
 
 
 class OpenAccess:

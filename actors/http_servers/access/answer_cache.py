@@ -1,5 +1,5 @@
 """A bounded cache of answers that expire. Concurrent callers with the same key share one request; it is cancelled when
-none of them waits any more."""
+none of them still waits."""
 
 from __future__ import annotations
 

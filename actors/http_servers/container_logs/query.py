@@ -1,6 +1,6 @@
 """The query parameters of /containerLogs, checked. Pure.
 
-Names and errors are those of the API's PodLogOptions; all errors are reported at once.
+Names and errors are as in the API's PodLogOptions; all errors are reported at once.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from .lines import MAX_LINE_BYTES, is_partial
 
 BLOCK_BYTES: Final = 64 * 1024
 LONG_BLOCK_BYTES: Final = 512 * 1024
-"""Bytes per read within a line that begins before the block."""
+"""Bytes per read within a line that starts before the block."""
 JOINED_BYTES: Final = 16 * 1024 * 1024
 """The most bytes of a split line that are joined."""
 
@@ -39,13 +39,13 @@ class _BackwardScan:
 
     def __init__(self, lines: int, end: int) -> None:
         self.found: int | None = None
-        """The position where the last `lines` lines begin, once it is found."""
+        """The position where the last `lines` lines start, once it is found."""
         self._missing_lines, self._end = lines, end
         self._pieces: list[bytes] = []
         """The line whose beginning is not found yet, its last piece first."""
         self._length = 0
         self._following: int | None = None
-        """The position where the line after that one begins."""
+        """The position where the next line starts."""
         self._joined_end = end
         """The end of the parts that are joined with the following line."""
 
@@ -70,13 +70,13 @@ class _BackwardScan:
 
     def _keep(self, piece: bytes) -> None:
         self._length += len(piece)
-        if self._length > MAX_LINE_BYTES:  # its header says whether it is a part
+        if self._length > MAX_LINE_BYTES:  # its header marks a part
             self._pieces = self._pieces[-1:]
             self._length = len(piece) + sum(map(len, self._pieces))
         self._pieces.append(piece)
 
     def _line(self, start: int) -> None:
-        """Count the line that begins here."""
+        """Count the line that starts here."""
         line = b"".join(reversed(self._pieces))
         self._pieces, self._length = [], 0
         if self._following is not None and self._ends_before(line, self._following):
@@ -88,5 +88,5 @@ class _BackwardScan:
             self._following = start
 
     def _ends_before(self, line: bytes, following: int) -> bool:
-        """Whether the line that begins at `following` is not joined with this one, which is before it."""
+        """Whether this line is complete: the line that starts at `following` does not continue it."""
         return self._joined_end - following >= JOINED_BYTES or not is_partial(line)

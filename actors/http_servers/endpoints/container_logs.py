@@ -43,7 +43,7 @@ async def _stream(handler: ServerHandler, found: FoundPod, log: LogFile, query: 
         try:
             now = await find_pod(handler, metadata.namespace, metadata.name)
         except HttpError:
-            return True  # the status manager is being replaced: the stream goes on
+            return True  # the status manager is restarting: the stream continues
         return now is not None and log.runs_in(now.status)
 
     try:

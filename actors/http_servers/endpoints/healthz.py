@@ -1,4 +1,4 @@
-"""/healthz: all health checks, or the one in the path."""
+"""/healthz: all health checks, or the check in the path."""
 
 from __future__ import annotations
 

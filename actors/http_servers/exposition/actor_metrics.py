@@ -1,7 +1,7 @@
 """Merges the metrics of all actors, and formats them as Prometheus text.
 
-The counters of an actor begin at zero in each incarnation. Those of earlier incarnations are kept and added, so that a
-series never decreases; gauges are those of the current incarnation.
+The counters of an actor begin at zero in each incarnation. The counters of earlier incarnations are kept and added, so
+that a series never decreases; gauges are those of the current incarnation.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def text(samples: Iterable[MetricSample], catalogue: Catalogue | None = None) ->
 
 
 def zeros(metrics: Iterable[Metric]) -> Iterable[MetricSample]:
-    """Zeros for the counters and histograms without labels, and for gauges that begin at zero."""
+    """Zeros for the counters and histograms without labels, and for gauges that start at zero."""
     for metric in metrics:
         if not metric.labels and (metric.kind != "gauge" or metric.begins_at_zero):
             counts = [0] * (len(metric.buckets) + 1) if metric.kind == "histogram" else []

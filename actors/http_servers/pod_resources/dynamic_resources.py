@@ -24,7 +24,7 @@ async def find_claims(actor: Actor, pods: Iterable[PodInUse]) -> Claims:
 
 
 def dynamic_resources(pod: PodInUse, container: str, claims: Claims) -> list[api.DynamicResource]:
-    """One entry for each claim that the container uses and that drivers may have prepared, with all devices of the
+    """An entry for each claim that the container uses and that drivers may have prepared, with all devices of the
     claim, as in the kubelet.
     """
     wanted = ((pod.namespace, name) for name in pod.claims.get(container, ()))

@@ -51,7 +51,7 @@ _decoder: Final = msgspec.json.Decoder(_Pod)
 
 
 class PodInUse(msgspec.Struct, frozen=True):
-    """One pod and its containers that use resources as long as it runs: sidecars, then regular ones."""
+    """A pod and its containers that use resources as long as it runs: sidecars, then regular ones."""
 
     name: str
     namespace: str

@@ -11,7 +11,7 @@ DELETED: Final = "DELETED"
 
 
 class WatchedChange(msgspec.Struct, frozen=True):
-    """One change."""
+    """A change."""
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     pod: bytes

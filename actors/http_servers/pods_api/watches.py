@@ -1,4 +1,4 @@
-"""The watches of the pods API. Each has a bounded queue of its own, so that a slow client affects no other."""
+"""The watches of the pods API. Each has its own bounded queue, so that a slow client affects no other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TooManyWatches(Exception):
 
 
 class ClientWatch(Generic[E]):
-    """One client."""
+    """A client."""
 
     def __init__(self) -> None:
         self._events: deque[E] = deque()

@@ -23,7 +23,7 @@ class StackFrame(NamedTuple):
     path: str
     """Of the source file; '' for a type of objects."""
     first_line: int = 0
-    """Where the function begins."""
+    """The function's first line."""
     line: int = 0
 
 

@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"\{([a-z]+)(\*?)\}")
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One path of the node's HTTP API, or several with the same answer."""
+    """A path of the node's HTTP API, or several with the same answer."""
 
     paths: tuple[str, ...]
     """`{name}` matches one segment, `{name*}` the rest of the path."""
@@ -43,7 +43,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     switch: Callable[[KubeletConfiguration], bool] | None = None
     """Reads the configuration field that disables the endpoint when it is false."""
     what: str = ""
-    """The name of what the switch disables, for the answer."""
+    """The name of the disabled feature, for the answer."""
     answers_405_when_disabled: bool = False
     """The answer is 405, not 404, if debugging handlers are disabled."""
     exact: bool = False

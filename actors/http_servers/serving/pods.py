@@ -17,7 +17,7 @@ class FoundPod(msgspec.Struct, frozen=True):
     pod: Pod
     status: PodStatus
     uid: str
-    """The agent's UID of it; `pod` has that of the mirror of a static pod."""
+    """The agent's UID of the pod; `pod` has the UID of the mirror of a static pod."""
 
 
 async def find_pod(handler: ServerHandler, namespace: str, name: str) -> FoundPod | None:

@@ -1,4 +1,4 @@
-"""One span for each request that has access, until its answer or its stream has ended.
+"""A span for each request that has access, until its answer or its stream has ended.
 
 A caller without access makes no spans. On the read-only server, which is open to everybody, the caller's trace is a
 link and not the parent, so that callers do not control the sampling.

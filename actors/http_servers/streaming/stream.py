@@ -56,7 +56,7 @@ def query(handler: ServerHandler) -> dict[str, list[str]]:
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The runtime's URL of the stream. `streams`: those of a process; None: ports."""
+    """The runtime's URL of the stream. `streams`: the streams of a process; None: ports."""
 
     url: str
     streams: Streams | None = None

@@ -57,7 +57,7 @@ class Ends(msgspec.Struct, frozen=True):
 
 
 def _together(parts: Iterable[Ends]) -> Ends:
-    """The results joined, up to the one that ends the stream."""
+    """The results joined, up to the end of the stream."""
     to_caller, to_runtime = [], []
     for one in parts:
         to_caller.append(one.to_caller)
@@ -171,7 +171,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
     """Join the streams as `joined_streams.join` does, with a translation in between."""
 
     async def write(ends: Ends) -> bool:
-        """Returns whether the stream goes on."""
+        """Returns whether the stream continues."""
         written = [end.write(part) for end, part in ((caller, ends.to_caller), (runtime, ends.to_runtime)) if part]
         if written:
             await asyncio.wait([asyncio.ensure_future(one) for one in written])

@@ -37,7 +37,7 @@ FORWARDED: Final = (
     "Origin",
     "User-Agent",
 )
-"""Headers of the caller that are forwarded; its credentials are not among them."""
+"""Headers of the caller that are forwarded: all but its credentials."""
 
 
 class UpstreamError(Exception):

@@ -30,7 +30,7 @@ class NodeLogQueryError(HttpError):
 
 
 class NodeLogQuery(msgspec.Struct, frozen=True):
-    """One of `services` and `file` is not empty."""
+    """Either `services` or `file` is not empty."""
 
     services: list[str]
     file: str = ""

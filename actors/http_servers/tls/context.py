@@ -84,7 +84,7 @@ def plain_context(config: KubeletConfiguration) -> ServerContext:
 
 
 def _ciphers(config: KubeletConfiguration) -> str:
-    """OpenSSL's list of suites up to TLS 1.2; those of 1.3 are always on.
+    """OpenSSL's list of suites up to TLS 1.2; the suites of 1.3 are always on.
 
     The default is the suites with authenticated encryption, as the CIS benchmark requires (4.2.12). Versions before 1.2
     have none: for these, the suites that Go lists as secure.

@@ -1,7 +1,7 @@
 """Functions of OpenSSL that Python's ssl lacks. They are called on the structures at the beginning of Python's objects.
 
 - Verification of client certificates is deferred: an invalid certificate does not end the handshake, so that its owner
-  can still show a token, as with the kubelet. OpenSSL continues if its verify callback says so, and keeps the result
+  can still show a token, as with the kubelet. OpenSSL continues if its verify callback returns 1, and keeps the result
   (SSL_get_verify_result).
 - Several key exchange groups (RFC 8446, 4.2.7) are set; Python before 3.15 can set one.
 

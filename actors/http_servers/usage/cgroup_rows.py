@@ -19,7 +19,7 @@ _DECLARED: Final = Catalogue(CADVISOR)
 
 
 class CgroupRow(msgspec.Struct, frozen=True):
-    """One cgroup with its pod and container. `started`: seconds since 1970."""
+    """A cgroup with its pod and container. `started`: seconds since 1970."""
 
     labels: Labels
     measured: CgroupSample
@@ -60,5 +60,5 @@ def labels(
 
 
 def metric(name: str, rows: Sequence[Row], at: float | None = None) -> str:
-    """One metric of the page; without a row, nothing."""
+    """A metric of the page; without a row, nothing."""
     return simple(_DECLARED[name], rows, at)

@@ -13,7 +13,7 @@ _BLOCK: Final = 512
 
 
 def samples(pod_logs_dir: str) -> Iterator[MetricSample]:
-    """One sample for each container with a log directory, `<namespace>_<pod>_<uid>/<container>`. A file that is removed
+    """A sample for each container with a log directory, `<namespace>_<pod>_<uid>/<container>`. A file that is removed
     meanwhile is left out.
     """
     for pod in _directories(pod_logs_dir):

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def cpu_stats(measured: CgroupSample, psi: dict[str, Psi] | None = None) -> Json | None:
-    """CPUStats; None: unknown. `psi`: in place of that of the cgroup."""
+    """CPUStats; None: unknown. `psi`: replaces the cgroup's."""
     usage = measured.usage
     if usage.cpu_ns is None:
         return None
@@ -100,7 +100,7 @@ def file_system(disk: Disk) -> Disk:
 
 
 def network_stats(at: float, network: Network) -> Json:
-    """NetworkStats; the figures of the default interface stand on top."""
+    """NetworkStats; the figures of the default interface are repeated at the top level."""
     found: Json = {"time": rfc3339(at)}
     for one in network.interfaces:
         if one.name == network.default:

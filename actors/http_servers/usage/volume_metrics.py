@@ -13,7 +13,7 @@ FIGURES: Final = ("capacity_bytes", "available_bytes", "used_bytes", "inodes", "
 
 
 def samples(sample: UsageSample) -> Iterator[MetricSample]:
-    """One sample for each claim, however many pods use it."""
+    """A sample for each claim, however many pods use it."""
     for (namespace, claim), disk in sorted(_claims(sample).items()):
         labels = {"namespace": namespace, "persistentvolumeclaim": claim}
         for figure in FIGURES:

@@ -10,7 +10,7 @@ environment.py       a container's environment: services, objects of the API, li
 files.py             files that a pod's containers need on the host: log directory and links, /etc/hosts
 host_addresses.py    the addresses of this node for status.hostIPs of pods
 machine.py           the facts about this machine for the configuration of containers, read once
-memory_qos.py        MemoryQoS (KEP-2570): when the kernel slows a container down, and what it never reclaims from it
+memory_qos.py        MemoryQoS (KEP-2570): when the kernel throttles a container, and the memory that it never reclaims
 mounts.py            the CRI mounts of a container
 names.py             names and paths that the runtime, log collectors and later incarnations rely on
 resources.py         CPU and memory of a container for the runtime (the kubelet's formulas; KEP-753 for sidecars)
@@ -19,5 +19,5 @@ security.py          security contexts for the runtime
 service_links.py     services in the environment of a container (API doc, Service, "Environment variables")
 spec_hash.py         the hash that shows whether a container's spec has changed
 swap.py              the swap limit of a container (KEP-2400)
-user_namespaces.py   user namespaces of pods, as the runtime is told (KEP-127)
+user_namespaces.py   user namespaces of pods, for the runtime (KEP-127)
 """

@@ -20,7 +20,7 @@ from actors.shared.pod_records import PodRecord
 from supervision.errors import UNREADABLE
 
 POD: Final = ""
-"""The key of the pod-level resources, among the container names."""
+"""The key of the pod-level resources, beside the container names."""
 RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 
 Allocated = dict[str, ResourceRequirements]
@@ -45,7 +45,7 @@ def of(pod: Pod) -> Allocated:
 
 
 def resized(one: ResourceRequirements, other: ResourceRequirements) -> list[str]:
-    """Which of cpu and memory differ. 0.1 and 100m are equal."""
+    """The differing resources, of cpu and memory. 0.1 and 100m are equal."""
     first, second = _amounts(one), _amounts(other)
     count = len(RESIZABLE)
     return [name for place, name in enumerate(RESIZABLE) if first[place::count] != second[place::count]]

@@ -96,7 +96,7 @@ def device_nodes(hardware: ContainerAllocation) -> list[cri.Device]:
 
 
 def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:
-    """The mounts of devices, which precede those of the container's volumes."""
+    """The mounts of devices, which precede the mounts of the container's volumes."""
     return [
         cri.Mount(host_path=one.host_path, container_path=one.container_path, readonly=one.read_only)
         for one in hardware.mounts
@@ -106,7 +106,7 @@ def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:
 def linux_resources(
     limits: LinuxContainerResources, unified: dict[str, str], memory_swap_bytes: int, hardware: ContainerAllocation
 ) -> cri.LinuxContainerResources:
-    """LinuxContainerResources, to create a container or to resize one. CPUs of its own have no quota."""
+    """LinuxContainerResources, to create a container or to resize one. Exclusive CPUs have no quota."""
     return cri.LinuxContainerResources(
         cpu_shares=limits.cpu_shares,
         cpu_quota=NO_QUOTA if hardware.exclusive_cpus else limits.cpu_quota,

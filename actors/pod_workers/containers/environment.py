@@ -36,7 +36,7 @@ class EnvContext(msgspec.Struct, frozen=True, kw_only=True):
     host_ips: list[str] = []
     pod_ips: list[str] = []
     allocatable: dict[str, int] = {}
-    """The node's allocatable: cpu in thousandths, the rest in bytes. It stands in for a missing limit."""
+    """The node's allocatable: cpu in thousandths, the rest in bytes. It replaces a missing limit."""
     files: env_files.Files = {}
     """The files of the pod's volumes to which variables refer."""
 
@@ -130,7 +130,7 @@ def _value(
 
 
 def _key(pod: Pod, source: EnvVarSource, objects: Objects) -> str | None:
-    """One key of an object; None if it is absent and optional."""
+    """A key of an object; None if it is absent and optional."""
     kind: str = "ConfigMap" if source.configMapKeyRef is not None else "Secret"
     selector = source.configMapKeyRef or source.secretKeyRef
     assert selector is not None  # noqa: S101 - one of them is

@@ -24,7 +24,7 @@ def pod_log_directory(logs_dir: str, pod: Pod) -> str:
 
 
 def log_directory_name(pod: Pod) -> str:
-    """The pod's directory below that of all logs."""
+    """The pod's directory, below the directory of all logs."""
     return f"{pod.metadata.namespace}_{pod.metadata.name}_{pod.metadata.uid}"
 
 

@@ -26,7 +26,7 @@ READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/pr
 
 
 def namespaces(pod: Pod) -> cri.NamespaceOption:
-    """Which namespaces are shared with the node, or among the containers of the pod."""
+    """The namespaces that are shared with the node, or by the containers of the pod."""
     spec = pod.spec
     together = cri.POD if spec.shareProcessNamespace else cri.CONTAINER
     return cri.NamespaceOption(

@@ -157,7 +157,7 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
 
 
 def _end_without_room(run: Execution, answer: VolumesFailed) -> None:
-    """Reject the pod: no more volumes can be attached to the node. What it already has on the node is cleaned up."""
+    """Reject the pod: no more volumes can be attached to the node. Its remains on the node are cleaned up."""
     message = f"{LIMIT_REACHED} {_not_mounted(answer.volumes, answer.unattached)}"
     run.announce("Warning", LIMIT_EXCEEDED, message)
     run.report(KillOrdered(KillPod(run.state.uid, LIMIT_EXCEEDED, f"Pod was rejected: {message}", 0)))

@@ -62,7 +62,7 @@ class ContainerParts:
         self._allocatable: dict[str, int] = {}
 
     def learn_allocatable(self, amounts: dict[str, int]) -> None:
-        """Fetch the node's allocatable, which stands in for a missing limit."""
+        """Fetch the node's allocatable, which replaces a missing limit."""
         self._allocatable = amounts
 
     async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: HeldResources) -> Parts:

@@ -12,7 +12,7 @@ PERMIT_SECONDS: Final = 30.0
 
 
 class Permit:
-    """One pod's permit to start something. It is released while the pod waits for a slow step (a pull, a hook), and
+    """A pod's permit to start something. It is released while the pod waits for a slow step (a pull, a hook), and
     expires after PERMIT_SECONDS, so that hung calls block no other pod."""
 
     def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:

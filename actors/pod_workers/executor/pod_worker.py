@@ -130,7 +130,7 @@ class PodWorker:
                 self._services.starter.metrics.resize_requested(*change)
 
     def retry_resize(self, *, told: bool) -> None:
-        """Ask for a pending resize again. `told`: the container manager has said that it keeps room for it."""
+        """Ask for a pending resize again. `told`: the container manager has reported that it keeps room for it."""
         self.tell(ResizeRetried())
         if told and self.state.resizing.desired is None:
             self._count_allocated()

@@ -142,7 +142,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
-    # emitted before the container manager is told: if the shard dies in between, the next one emits it again
+    # emitted before the message to the container manager: if the shard dies in between, the next one emits it again
     run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {_summary(run)}")
     count_allocated(run)  # until now the larger of both limits counted
     runtime = run.state.runtime

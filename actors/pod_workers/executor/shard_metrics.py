@@ -31,7 +31,7 @@ class ShardMetrics:
         self._metrics = metrics
 
     def sandbox_begins(self, pod: Pod, attempt: int) -> None:
-        """A sandbox start begins."""
+        """A sandbox is about to start."""
         self._metrics.count("kubelet_started_pods_total")
         if pod.spec.hostUsers is False:
             self._metrics.count("kubelet_started_user_namespaced_pods_total")
@@ -50,7 +50,7 @@ class ShardMetrics:
             self._metrics.count("kubelet_run_podsandbox_errors_total", runtime_handler=handler)
 
     def container_begins(self, pod: Pod, name: str) -> None:
-        """A container start begins."""
+        """A container is about to start."""
         self._metrics.count(_CONTAINERS, container_type=container_type(pod, name))
 
     def container_failed(self, pod: Pod, name: str, reason: str) -> None:
@@ -81,7 +81,7 @@ class ShardMetrics:
         )
 
     def resize_infeasible(self, detail: str) -> None:
-        """A resize was refused for good. `detail`: the kubelet's name of the reason."""
+        """A resize was finally refused. `detail`: the kubelet's name of the reason."""
         self._metrics.count("kubelet_pod_infeasible_resizes_total", reason_detail=detail)
 
     @contextmanager

@@ -1,6 +1,6 @@
 """Stops containers and sandboxes.
 
-All preStop hooks begin at once. A container is stopped after its hook and in its turn, with the rest of its grace
+All preStop hooks start at once. A container is stopped after its hook and in its turn, with the rest of its grace
 period, at least two seconds. A hook runs once, however often the termination is retried."""
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ async def _stop(
 
 
 def _failure(action: str, target: str, error: CriError) -> str:
-    """One failure, in the form of the kubelet's synchronization errors."""
+    """A failure, in the form of the kubelet's synchronization errors."""
     why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
     return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
 

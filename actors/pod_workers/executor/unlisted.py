@@ -46,8 +46,8 @@ async def refuse_second_instance(run: Execution) -> None:
 
 async def refuse_unlisted_remains(run: Execution) -> None:
     """Check, after the runtime has stopped all that it lists, that no other container runs in the pod's cgroup. Raises
-    StillUnlisted, CriError. After some tries the termination goes on: the containers are killed with the pod's cgroup,
-    and the runtime removes them once it lists them again."""
+    StillUnlisted, CriError. After some tries the termination continues: the containers are killed with the pod's
+    cgroup, and the runtime removes them once it lists them again."""
     missing = await _find_unlisted(run)
     if not missing:
         return

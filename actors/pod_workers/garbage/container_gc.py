@@ -36,7 +36,7 @@ def dead_containers(runtime: PodRuntime, policy: ContainerGcPolicy, now: float) 
 
 
 def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
-    """The dead containers over --maximum-dead-containers, among all of the runtime.
+    """The dead containers over --maximum-dead-containers, of all containers in the runtime.
 
     As in the kubelet, each container first keeps its share, then the oldest are removed. Unlike there, the newest
     instance of a container always stays, because it carries the restart count and the fact that it need not run again.

@@ -59,7 +59,7 @@ def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[
 
 
 def _remove_dead_links(agent: Agent, known: Collection[str], shard: str, now: float) -> None:
-    """Links to logs of unknown pods that somebody else has removed. A link that cannot be removed stays."""
+    """Remove links to logs of unknown pods that another program has removed. A link that cannot be removed stays."""
     prefix = f"{agent.pod_logs_dir}/"
     with suppress(FileNotFoundError), os.scandir(agent.container_logs_dir) as entries:
         for entry in entries:

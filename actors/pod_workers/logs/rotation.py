@@ -33,7 +33,7 @@ SUFFIX, TEMPORARY = ".gz", ".tmp"
 _ROTATED = re.compile(r"\.(\d{8}-\d{6})(\.gz)?\Z")
 
 Compress = Callable[[str], Awaitable[None]]
-"""Compresses one file, in a process of its own. Its path is below the directory of all logs."""
+"""Compresses a file, in a separate process. Its path is below the directory of all logs."""
 
 
 class LogRotationPolicy(msgspec.Struct, frozen=True, kw_only=True):

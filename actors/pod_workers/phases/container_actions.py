@@ -32,7 +32,7 @@ def _restarts(pod: Pod, container: Container) -> bool:
 
 
 class ContainerActions:
-    """One computation over the containers of the current sandbox."""
+    """A computation over the containers of the current sandbox."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class ContainerActions:
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:
-        """Decide for the init containers. Returns (whether one failed for good, whether all are done)."""
+        """Decide for the init containers. Returns (whether one failed finally, whether all are done)."""
         started = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
         for container in self.pod.spec.initContainers:
             last = self.newest(container.name)

@@ -109,11 +109,11 @@ class Count(Effect, frozen=True):
 
 
 class GiveRoom(Effect, frozen=True):
-    """Tell the container manager that the pod's resources may go to others, because no source has the pod any more."""
+    """Tell the container manager that other pods may have the pod's resources, because no source has the pod."""
 
 
 class ReleaseResources(Effect, frozen=True):
-    """Tell the container manager that the pod uses no resources any more."""
+    """Tell the container manager that the pod no longer uses resources."""
 
 
 class Unprepare(Effect, frozen=True):

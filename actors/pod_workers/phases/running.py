@@ -145,7 +145,7 @@ def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: P
 def _crash_loops(
     state: PodState, pod: Pod, backoffs: list[ContainerBackoff], now: float
 ) -> tuple[PodState, tuple[Announce, ...]]:
-    """Emit an event for each container that waits in a crash loop, when it begins to wait and each
+    """Emit an event for each container that waits in a crash loop, at the start of the wait and each
     CRASH_LOOP_EVENT_SECONDS after, however often the pod worker wakes. Forget those that no longer wait.
     """
     known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}

@@ -23,7 +23,7 @@ _SECONDS = re.compile("[0-9]{1,9}")
 
 
 class Termination(msgspec.Struct, frozen=True, kw_only=True):
-    """One container to stop."""
+    """A container to stop."""
 
     ran: CriContainer
     grace: int

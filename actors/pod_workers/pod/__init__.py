@@ -1,4 +1,4 @@
-"""One pod: its state, its events, the table of its phases, and its observations for other actors. Pure.
+"""A pod: its state, its events, the table of its phases, and its observations for other actors. Pure.
 
 desired_state.py    the desired state of a pod: what its source and orders to end it ask for
 event.py            the base class of a pod's events

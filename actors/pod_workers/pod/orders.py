@@ -62,7 +62,7 @@ def as_allocated(
 
 
 class PodRemoved(PodEvent, frozen=True):
-    """No source has the pod any more."""
+    """No source has the pod."""
 
     def apply(self, state: PodState) -> PodState:
         if state.wanted.removed and not state.wanted.again:

@@ -18,7 +18,7 @@ from .state import PodState
 
 
 def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
-    """Running containers that differ from their allocated resources, and which of cpu and memory differ."""
+    """Running containers that differ from their allocated resources, with the differing ones of cpu and memory."""
     if state.resizing.allocated is None:
         return []
     found = []

@@ -29,7 +29,7 @@ class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
     """When the container manager is asked again by itself, seconds since 1970."""
     in_progress: bool = False
     generation: int = 0
-    """metadata.generation of the request that is in progress; 0: an earlier incarnation began it."""
+    """metadata.generation of the request that is in progress; 0: an earlier incarnation started it."""
     retry_at: float = 0.0
     """When a resize that has failed is tried again, seconds since 1970."""
     unconfirmed: bool = False

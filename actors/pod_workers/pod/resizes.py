@@ -31,7 +31,8 @@ class FirstAllocated(PodEvent, frozen=True):
 
 
 class ResizePending(PodEvent, frozen=True):
-    """The request does not fit now (Deferred) or at all (Infeasible): the container manager says when to ask again."""
+    """The request does not fit now (Deferred) or at all (Infeasible): the container manager reports when to ask
+    again."""
 
     reason: str
     message: str

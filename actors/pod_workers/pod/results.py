@@ -1,6 +1,6 @@
 """Events that result from the pod worker's own effects: looks, admission, retries, termination, clean-up.
 
-The events of starts are in `starts`, those of a resize in `resizes`.
+The events of starts are in `starts`, the events of a resize in `resizes`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CREATING: Final = "ContainerCreating"
 
 
 class RoundBegun(PodEvent, frozen=True):
-    """A new round begins: there is news, or something is due."""
+    """Start a new round: an event has arrived, or something is due."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, due=None, round=Round())
@@ -50,7 +50,7 @@ class RoundSucceeded(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         if any(attempt.not_before for attempt in state.attempts.values()):
-            return state  # a failed step waits for its next try, and its backoff grows, whatever the event
+            return state  # a failed step waits for its next try, and its backoff grows, for any event
         return replace(state, retry=Retry())
 
 
@@ -69,7 +69,7 @@ class RuntimeObserved(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         known = state.runtime
         if known is not None and self.runtime.at < known.at:
-            # the PLEG began its look later, finished sooner, and reports a change only once
+            # the PLEG's relist started later, finished sooner, and reports a change only once
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
         view = PodView(runtime=with_addresses(self.runtime, known), stale=False, unlisted=state.unlisted)
         from_here = replace(state, view=view)
@@ -185,7 +185,7 @@ class TerminationAnnounced(PodEvent, frozen=True):
 
 
 class ContainersStopped(PodEvent, frozen=True):
-    """The runtime has stopped these containers, whatever state it lists."""
+    """The runtime has stopped these containers, in whatever state it lists them."""
 
     ids: Collection[str]
 

@@ -16,7 +16,7 @@ MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0
 """How long the reason of a failed pull is shown before the reason becomes ImagePullBackOff."""
 LEAST_RETRY_SECONDS: Final = 0.1
-"""The shortest pause in seconds. Another actor's clock may say that a pause is almost over; this prevents a busy
+"""The shortest pause in seconds. By another actor's clock a pause may be almost over; this prevents a busy
 loop."""
 UNDER_WAY_PAUSE: Final = 1.0
 """Seconds between checks whether an earlier start has ended."""
@@ -108,7 +108,7 @@ class ContainerFailed(PodEvent, frozen=True):
         if self.container_id:
             state = state.with_instances([self.container_id], post_start_due=True)
         if self.retry_seconds:
-            # checked earlier once, so that users see that it waits and why
+            # checked earlier once, so that users see the waiting and its reason
             told = self.reason == BACKING_OFF
             pause = self.retry_seconds if told else min(self.retry_seconds, REPORT_SECONDS)
             not_before = self.now + max(LEAST_RETRY_SECONDS, pause)

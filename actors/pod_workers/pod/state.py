@@ -23,7 +23,7 @@ from .table import PodWorkerEvent, PodWorkerPhase, step
 from .unlisted import NOTHING, UnlistedContainers
 
 SANDBOX: Final = ""
-"""The key of the sandbox, among the container names."""
+"""The key of the sandbox, beside the container names."""
 replace = msgspec.structs.replace
 
 
@@ -54,7 +54,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     under_way_since: float = 0.0
     """When an earlier order to start it was first found to be under way. Seconds since 1970; 0.0: it is not."""
     crash_loop_announced_at: float = 0.0
-    """When the last event said that it waits in a crash loop. Seconds since 1970; 0.0: it does not wait."""
+    """When the last event reported its crash loop. Seconds since 1970; 0.0: it does not wait."""
 
 
 class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ class RoundPart(StrEnum):
 
 
 class Round(msgspec.Struct, frozen=True):
-    """What was done since the pod worker woke."""
+    """The effects since the pod worker woke."""
 
     done: frozenset[RoundPart] = frozenset()
     """The parts already tried."""
@@ -157,7 +157,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     pulls: tuple[tuple[float, float], ...] = ()
     """Start and end of each pull of its images, seconds since 1970."""
     due: float | None = None
-    """When the next round begins at the latest, seconds since 1970; None: only an event starts it."""
+    """The latest start of the next round, seconds since 1970; None: only an event starts it."""
     mount_report_due: float | None = None
     """When the next event about missing volumes is due, seconds since 1970."""
     round: Round = Round()
@@ -244,7 +244,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, round=replace(self.round, done=frozenset()))
 
     def announce_network(self) -> PodState:
-        """Note that users were told, in this round, that the pod waits for a network."""
+        """Note that this round has emitted the event that the pod waits for a network."""
         return replace(self, round=replace(self.round, network_announced=True))
 
     def due_by(self, when: float | None) -> PodState:

@@ -1,4 +1,4 @@
-"""Which pods make room for a critical one that lacks resources. Pure.
+"""Chooses the pods that make room for a critical pod. Pure.
 
 Source: the kubelet's critical pod admission handler. It chooses as few Guaranteed pods as possible, as if all others
 were gone; then as few Burstable pods; then BestEffort pods. Within a class it takes the pod that is nearest to the
@@ -15,7 +15,7 @@ from .request import Demand, NodeState, Refusal
 
 PREFIX: Final = "Unexpected error while attempting to recover from admission failure: preemption: "
 Lacking = Mapping[str, int]
-"""By resource, in the units of Demand; `pods` is a number of pods. Only what is above 0."""
+"""By resource, in the units of Demand; `pods` is a number of pods. Only amounts above 0."""
 
 
 class NoVictims(Exception):

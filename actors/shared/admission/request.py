@@ -62,7 +62,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     has."""
     usage: AdmittedUsage = AdmittedUsage()
     conditions: frozenset[str] = frozenset()
-    """The true ones among the conditions MemoryPressure, DiskPressure and PIDPressure."""
+    """The true conditions of MemoryPressure, DiskPressure and PIDPressure."""
     shutting_down: bool = False
     allowed_sysctls: Sequence[str] = ()
     """allowedUnsafeSysctls."""
@@ -79,7 +79,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     pod_level: bool = True
     """Gate PodLevelResources."""
     features: frozenset[str] | None = None
-    """Which features the node declares; None: it declares none, and no pod is refused for one that it lacks."""
+    """The features that the node declares; None: it declares none, and no pod is refused for a missing one."""
 
 
 class PodAdmitAttributes(msgspec.Struct, frozen=True):

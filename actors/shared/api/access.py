@@ -37,7 +37,7 @@ class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """One server with one set of credentials. Paths are absolute, data is PEM; empty means not given."""
+    """A server with a set of credentials. Paths are absolute, data is PEM; empty means not given."""
 
     server: str
     """`https://host:port`, optionally with a path, without a trailing slash."""

@@ -62,7 +62,7 @@ _FAILURES: Final = (
 
 
 class ApiClient:
-    """One server, one set of credentials, own connections."""
+    """A client of one server, with one set of credentials and its own connections."""
 
     def __init__(
         self,
@@ -145,7 +145,8 @@ class ApiClient:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> ApiResponse:
-        """One request. `path` has its parts percent-encoded; `timeout` is in seconds, including the wait for the rate
+        """Make a request. `path` has its parts percent-encoded; `timeout` is in seconds, including the wait for the
+        rate
         limit.
 
         Raises an ApiError for anything but 2xx.
@@ -214,7 +215,7 @@ class ApiClient:
         quiet: float = QUIET_SECONDS,
         opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[WatchEvent, None]:
-        """The events of a collection; `query` says from which resourceVersion. Close it (contextlib.aclosing).
+        """The events of a collection, from the resourceVersion in `query`. Close it (contextlib.aclosing).
 
         Ends when the server ends it. Raises Gone if the version is too old, Unreachable after `quiet` seconds without
         data, or another ApiError.

@@ -58,7 +58,7 @@ class Invalid(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """429; `retry_after` says when."""
+    """429; `retry_after`: seconds until the next try."""
 
 
 class ServerError(ApiError):

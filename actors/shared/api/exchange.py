@@ -1,4 +1,4 @@
-"""One request and its response: its progress, its measurements and its answer; bounded, with this package's errors."""
+"""A request and its response: progress, measurements and answer; bounded, with this package's errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ApiResponse(msgspec.Struct, frozen=True):
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
-    """One event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK."""
+    """An event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK."""
 
     type: str
     object: bytes
@@ -45,13 +45,13 @@ _line = msgspec.json.Decoder(_Line)
 
 
 class RequestObservation(msgspec.Struct, frozen=True):
-    """One request, for metrics."""
+    """A request, for metrics."""
 
     method: str
     code: str
     """HTTP status, `<error>` without an answer."""
     seconds: float
-    """Until the answer was read; for a watch, until it began."""
+    """Until the answer was read; for a watch, until it started."""
     waited: float = 0.0
     """Seconds that the client's rate limit delayed it before."""
     sent: int = 0
@@ -66,7 +66,7 @@ NO_ANSWER: Final = "<error>"
 
 
 class RequestAttempt:
-    """One attempt at a request, and its progress."""
+    """An attempt at a request, and its progress."""
 
     def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
         self.method, self.url, self.headers, self.body = method, url, headers, body

@@ -29,7 +29,7 @@ _KILLED: Final = -1
 
 
 class PluginRun(msgspec.Struct, frozen=True):
-    """One run of a plugin, as client-go counts it."""
+    """A run of a plugin, as client-go counts it."""
 
     status: str
     """no_error, plugin_execution_error, plugin_not_found_error or client_internal_error."""

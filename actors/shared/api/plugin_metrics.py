@@ -26,7 +26,7 @@ class PluginMetrics:
             self._metrics.count(CALLS, call_status=run.status, code=str(run.code))
 
     def issued(self, valid: tuple[float, float] | None, now: float) -> None:
-        """The plugin has issued credentials. `valid`: begin and end of their certificate; `now`: seconds since 1970."""
+        """The plugin has issued credentials. `valid`: start and end of their certificate; `now`: seconds since 1970."""
         before, self._valid = self._valid, valid
         if self._metrics is not None and before is not None and valid is not None and before != valid:
             self._metrics.observe(AGE, now - before[0])

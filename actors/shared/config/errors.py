@@ -8,14 +8,14 @@ import msgspec
 
 
 class ConfigProblem(msgspec.Struct, frozen=True):
-    """One broken rule."""
+    """A broken rule."""
 
     path: str
     """Field path as in JSON (`authentication.webhook.cacheTTL`), or a flag (`--node-ip`), or '' for a whole file."""
     value: str
     """The invalid value as JSON, shortened if very long; '' if there is none or it is a secret."""
     rule: str
-    """What must hold."""
+    """The rule."""
     source: str = ""
     """The source of the value: a file with line, or a flag."""
 

@@ -329,4 +329,4 @@ DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
     "WorkloadAwarePreemption": ("GangScheduling",),
     "WorkloadWithJob": ("GenericWorkload",),
 }
-"""A gate to the gates that it requires."""
+"""The required gates of each gate."""

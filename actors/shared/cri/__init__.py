@@ -1,7 +1,7 @@
 """The container runtime interface (CRI v1): the client, and the runtime's answers as small values.
 
-adoption.py            creates a sandbox or container, or adopts the one that an earlier create of the same name made
-cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not tell
+adoption.py            creates a sandbox or container, or adopts the result of an earlier create with the same name
+cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not report
 client.py              the CRI client: a typed coroutine with a deadline for each call
 container_calls.py     the runtime service's calls for containers
 conversion.py          converts the runtime's answers to the values of model.py

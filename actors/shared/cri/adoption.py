@@ -1,4 +1,4 @@
-"""Creates a sandbox or container, or adopts the one that an earlier create of the same name made.
+"""Creates a sandbox or container, or adopts the result of an earlier create with the same name.
 
 When a create hits its deadline, or fails because the name is reserved, the object may exist, may still be in creation,
 or may have failed. It is searched for by labels, name and attempt until it appears. The runtime reserves the name, so

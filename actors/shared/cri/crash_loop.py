@@ -17,7 +17,7 @@ _COUNT = re.compile("[0-9]{1,9}")
 FIRST_SECONDS = 10.0
 SKEW_SECONDS = 5.0
 RESET_SECONDS = 600.0
-"""A container that ran for longer than this has no backoff, whatever the maximum is."""
+"""A container that ran for longer than this has no backoff, for any maximum."""
 
 
 def pause_after(count: int, maximum: float) -> float:

@@ -15,7 +15,7 @@ Response = TypeVar("Response", bound=Message)
 
 @dataclass(frozen=True)
 class Method(Generic[Request, Response]):
-    """One method. `path`: as in the HTTP/2 request."""
+    """A method. `path`: as in the HTTP/2 request."""
 
     name: str
     path: str

@@ -48,7 +48,7 @@ class CriUser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
-    """One sandbox, from PodSandboxStatus (the list call leaves `ips` and `network_mode` unset)."""
+    """A sandbox, from PodSandboxStatus (the list call leaves `ips` and `network_mode` unset)."""
 
     id: str
     pod_uid: str
@@ -65,7 +65,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """One container, from ContainerStatus (the list call leaves times, exit, reason, message and log path unset)."""
+    """A container, from ContainerStatus (the list call leaves times, exit, reason, message and log path unset)."""
 
     id: str
     name: str
@@ -146,7 +146,7 @@ class RuntimeVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuntimeHandler(msgspec.Struct, frozen=True, kw_only=True):
-    """One RuntimeClass handler; '' is the default one. Old runtimes list none."""
+    """A RuntimeClass handler; '' is the default one. Old runtimes list none."""
 
     name: str = ""
     recursive_read_only_mounts: bool = False

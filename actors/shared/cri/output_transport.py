@@ -17,11 +17,11 @@ from .methods import Method, Request, Response
 from .transport import GrpcTransport
 
 READ_SECONDS: Final = 30.0
-"""Seconds in which a runtime must send the rest of an answer that it has begun."""
+"""Seconds in which a runtime must send the rest of a started answer."""
 
 
 class OutputTransport(GrpcTransport):
-    """Has a channel of its own, for unary methods."""
+    """Has its own channel, for unary methods."""
 
     options = (("grpc.http2.bdp_probe", 0),)
 

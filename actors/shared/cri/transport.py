@@ -54,7 +54,7 @@ class Transport(Protocol):
 
 
 class GrpcTransport:
-    """One channel, opened at the first call: never before a fork. It reconnects by itself."""
+    """A channel, opened at the first call: never before a fork. It reconnects by itself."""
 
     options: ClassVar[tuple[tuple[str, int], ...]] = ()
     """Of the channel, besides CHANNEL_OPTIONS."""

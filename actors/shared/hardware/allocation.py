@@ -31,7 +31,7 @@ class ContainerAllocation(msgspec.Struct, frozen=True, kw_only=True):
     """The hardware of one container. For empty fields the runtime's default applies."""
 
     cpuset_cpus: str = ""
-    """CPUs that it may run on, a list as the kernel writes it: 1,3-5."""
+    """The CPUs that the container may run on, in the kernel's list format: 1,3-5."""
     cpuset_mems: str = ""
     """NUMA nodes that its memory comes from, likewise."""
     exclusive_cpus: bool = False

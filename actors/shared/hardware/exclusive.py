@@ -15,7 +15,7 @@ class MemoryOfNodes(msgspec.Struct, frozen=True):
     size: int
     """Bytes."""
     nodes: tuple[int, ...]
-    """The NUMA nodes that it comes from."""
+    """The NUMA nodes of the memory."""
 
 
 class ContainerExclusive(msgspec.Struct, frozen=True):

@@ -9,12 +9,12 @@ import msgspec
 
 
 class TopologyHint(msgspec.Struct, frozen=True):
-    """One way to satisfy a request."""
+    """A way to satisfy a request."""
 
     mask: int | None
     """NUMA nodes as bits: bit 3 is node 3. None: any node will do."""
     preferred: bool
-    """Whether it has no more nodes than the request needs on this machine."""
+    """Whether the mask has no more nodes than the request needs on this machine."""
 
 
 Hints = Mapping[str, Sequence[TopologyHint] | None]

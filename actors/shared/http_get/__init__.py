@@ -3,7 +3,7 @@
 dialer.py         connections, with Go's error texts
 errors.py         the error of a GET
 exchange.py       one request and its response
-lookups.py        addresses of host names, each looked up in a thread of its own
+lookups.py        addresses of host names, each looked up in a separate thread
 redirects.py      follows redirects on the same host
 request.py        the request, with the headers of the manifest
 response_body.py  the start of a body

@@ -1,4 +1,4 @@
-"""One GET and its answer, over a connection of its own.
+"""A GET and its answer, over its own connection.
 
 The response is parsed here, because only its status, its Location and the start of its body matter.
 """

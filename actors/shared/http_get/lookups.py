@@ -24,7 +24,7 @@ class Owner:
     def __init__(self) -> None:
         self.permits = asyncio.Semaphore(PER_OWNER)
         self.under_way: dict[str, asyncio.Future[list[str]]] = {}
-        """By host. A lookup runs to its end even if nobody waits for it."""
+        """By host. A lookup runs to its end even without a waiting caller."""
         self.waiting = 0
 
 

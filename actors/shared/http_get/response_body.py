@@ -17,7 +17,7 @@ class BodyError(Exception):
 
 
 class ResponseBody:
-    """What has been read so far is in `content`, also when reading fails or is given up."""
+    """`content` has the bytes that were read, also after an error or a cancellation."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader

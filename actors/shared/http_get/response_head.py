@@ -51,7 +51,7 @@ async def _lines(reader: asyncio.StreamReader, *, first: bool) -> list[str]:
             found.append(text)
     except asyncio.IncompleteReadError as problem:
         if not found and problem.partial:
-            _status(problem.partial.decode("latin-1"))  # this line may be what is wrong
+            _status(problem.partial.decode("latin-1"))  # this line may be the error
         nothing = first and not found and not problem.partial
         raise ExchangeError("EOF" if nothing else f"{_BROKEN}unexpected EOF") from problem
     except asyncio.LimitOverrunError:
@@ -72,7 +72,7 @@ def _status(line: str) -> int:
 
 
 def _fields(lines: list[str]) -> dict[str, list[str]]:
-    """The values by name in lower case. A continuation line begins with a blank and belongs to the previous line."""
+    """The values by name in lower case. A continuation line starts with a blank and belongs to the previous line."""
     whole: list[str] = []
     for line in lines:
         if line[0] not in _BLANKS:

@@ -97,7 +97,7 @@ class VolumeDevice(Api, frozen=True):
 
 
 Problem = tuple[str, str]
-"""A field of an action, and the rule of the API that it breaks."""
+"""A field of an action, and the broken rule of the API."""
 
 
 class Action(Api, frozen=True):

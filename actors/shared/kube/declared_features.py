@@ -18,7 +18,7 @@ OFFERED: Final = (
     "InPlacePodVerticalScalingInitContainers",
     _RESTART_ALL,
 )
-"""The features that this agent has among those that a node declares; named as their gates."""
+"""The features of this agent that a node declares; named as their gates."""
 
 
 def declared_features(gate: Callable[[str], bool]) -> tuple[str, ...]:

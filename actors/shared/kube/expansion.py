@@ -13,7 +13,7 @@ from typing import Final
 MOST_OF_ONE: Final = 32 * os.sysconf("SC_PAGESIZE")
 """Linux's MAX_ARG_STRLEN: bytes of one argument or variable."""
 MOST_TOGETHER: Final = 6 << 20
-"""Linux's bytes of all arguments and variables of a program, whatever its stack."""
+"""Linux's maximum bytes of all arguments and variables of a program, for any stack size."""
 
 
 class ExpansionError(ValueError):
@@ -21,7 +21,7 @@ class ExpansionError(ValueError):
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """`$(NAME)` becomes its value, an unknown one stays as it is, `$$` is one `$`. Raises ExpansionError."""
+    """`$(NAME)` becomes its value, an unknown one stays unchanged, `$$` is one `$`. Raises ExpansionError."""
     return _replace(text, lambda name: values.get(name, f"$({name})"))
 
 

@@ -18,7 +18,7 @@ IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class AddressError(Exception):
-    """The node has no usable address; the text says why."""
+    """The node has no usable address; the text has the reason."""
 
 
 class HostAddresses(msgspec.Struct, frozen=True):

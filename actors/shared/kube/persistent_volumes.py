@@ -47,7 +47,7 @@ class ClaimReference(Api, frozen=True):
 class LocalVolumeSource(Api, frozen=True):
     path: str
     fsType: str = ""
-    """The file system type of a device; '': the one on the device, or ext4."""
+    """The file system type of a device; '': the file system on the device, or ext4."""
 
 
 class SecretReference(Api, frozen=True):

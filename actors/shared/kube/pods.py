@@ -19,7 +19,7 @@ QOS_CLASSES = ("Guaranteed", "Burstable", "BestEffort")
 
 
 def full_name(pod: Pod) -> str:
-    """`name_namespace`, unique among the pods of one node at one time."""
+    """`name_namespace`, unique on a node at any time."""
     return f"{pod.metadata.name}_{pod.metadata.namespace}"
 
 
@@ -87,7 +87,7 @@ def amount(resource: str, quantity: Quantity) -> int:
 
 
 def container_requests(container: Container) -> dict[str, int]:
-    """Requests by resource (see `amount`); a limit stands in for a missing request, as API defaulting does."""
+    """Requests by resource (see `amount`); a limit replaces a missing request, as in API defaulting."""
     merged = {**container.resources.limits, **container.resources.requests}
     return {resource: amount(resource, quantity) for resource, quantity in merged.items()}
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ResourceClaimError(Exception):
-    """A claim cannot be used now; the text says why."""
+    """A claim cannot be used now; the text has the reason."""
 
 
 # -- of the pod ------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class ClaimUse(msgspec.Struct, frozen=True):
     claim: str
     """Name of the ResourceClaim object."""
     request: str = ""
-    """One of its requests; '' for all."""
+    """A request of the claim; '' for all."""
     pod_claim: str = ""
     """The pod's name for the claim; '' for the claim of its extended resources."""
 

@@ -12,7 +12,7 @@ from .pod import Pod
 from .quantity import ceil, parse
 
 _DEFAULTED: Final = ("cpu", "memory", "ephemeral-storage")
-"""Resources for which the node's allocatable replaces a missing limit. Huge pages are not among them, because a
+"""Resources for which the node's allocatable replaces a missing limit. Huge pages are excluded, because a
 container has only those that it requests."""
 
 

@@ -22,7 +22,7 @@ OUT_OF_MEMORY: Final = "OOMKilled"
 
 def init_exit_code(exit_code: int, reason: str) -> int:
     """The effective exit code of an init container (not a sidecar). If the kernel killed one of its processes for
-    memory it has failed, whatever the exit code of its first process."""
+    memory it has failed, with any exit code of its first process."""
     return KILLED if exit_code == 0 and reason == OUT_OF_MEMORY else exit_code
 
 

@@ -168,7 +168,7 @@ class VolumeProjection(Api, frozen=True):
     podCertificate: msgspec.Raw = msgspec.Raw()
 
     def paths(self) -> Iterator[str]:
-        """The paths of the files that it names."""
+        """The paths of its files."""
         for source in (self.secret, self.configMap, self.downwardAPI):
             yield from (item.path for item in (source.items if source is not None else ()))
         if self.serviceAccountToken is not None:

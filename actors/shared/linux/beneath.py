@@ -1,6 +1,6 @@
 """Opens and creates user-supplied paths without leaving their directory.
 
-With openat2(2) (Linux 5.6) the kernel resolves the whole path and keeps it inside, whatever is renamed meanwhile.
+With openat2(2) (Linux 5.6) the kernel resolves the whole path and keeps it inside, despite concurrent renames.
 Without it the path is resolved one component at a time with O_PATH | O_NOFOLLOW.
 """
 
@@ -109,7 +109,7 @@ def opened_beneath(directory: str, path: str) -> Iterator[str]:
 def make_directories(directory: int, path: str, mode: int) -> int:
     """Open `path` below the directory (O_PATH, see open_beneath with links), creating missing directories.
 
-    An existing path may be a file. New directories get `mode` whatever the umask. Raises like open_beneath.
+    An existing path may be a file. New directories get `mode` despite the umask. Raises like open_beneath.
     """
     parts = clean_relative(path)
     for known in range(len(parts), -1, -1):

@@ -28,7 +28,7 @@ class CgroupLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that the kernel reclaims last (cgroup v2 only)."""
     pids: int | None = None
     cpus: frozenset[int] | None = None
-    """The CPUs that it may use (cgroup v2 only)."""
+    """The usable CPUs (cgroup v2 only)."""
     hugetlb: dict[str, int] = {}
     """Bytes by page size as the kernel names it: 2MB, 1GB."""
 

@@ -34,7 +34,7 @@ class InotifyEvent(Protocol):
 
 
 class Watcher:
-    """One inotify descriptor, for an event loop."""
+    """An inotify descriptor, for an event loop."""
 
     def __init__(self) -> None:
         """Raises OSError if no descriptor is free."""

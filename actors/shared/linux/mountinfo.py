@@ -22,7 +22,7 @@ class MountInfoError(ValueError):
 
 
 class Mount(msgspec.Struct, frozen=True):
-    """One line."""
+    """A line of the table."""
 
     id: int
     parent: int

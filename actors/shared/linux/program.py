@@ -28,7 +28,7 @@ async def running(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run it in a session of its own. At the end of the block, it and the processes that it started there are killed if
+    """Run it in its own session. At the end of the block, it and the processes that it started there are killed if
     they still run, also if it has ended before them, its pipes are closed, and it is reaped.
 
     `Process.wait` alone waits until every pipe is closed at its other end or read to its end (CPython 3.11): a process

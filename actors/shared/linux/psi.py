@@ -6,7 +6,7 @@ import msgspec
 
 
 class Pressure(msgspec.Struct, frozen=True):
-    """One line of PSI: microseconds in all, and the share of the last 10, 60 and 300 s in percent."""
+    """A line of PSI: microseconds in total, and the share of the last 10, 60 and 300 s in percent."""
 
     total_us: int = 0
     avg10: float = 0.0
@@ -15,7 +15,7 @@ class Pressure(msgspec.Struct, frozen=True):
 
 
 class Psi(msgspec.Struct, frozen=True):
-    """One resource. `some`: at least one task waited for it; `full`: all did."""
+    """A resource. `some`: at least one task waited for it; `full`: all did."""
 
     some: Pressure = Pressure()
     full: Pressure = Pressure()

@@ -34,7 +34,7 @@ def have_few_files(directories: Iterable[str]) -> bool:
                 for entry in entries:
                     about = entry.stat(follow_symlinks=False)
                     files += 1
-                    # a file may have more blocks than its size tells (fallocate), and a sparse one fewer
+                    # a file may have more blocks than its size (fallocate), and a sparse one fewer
                     size += max(about.st_size, about.st_blocks * _BLOCK)
                     if files > FEW_FILES or size > FEW_BYTES:
                         return False
@@ -133,7 +133,7 @@ class _Removal:
         self._note(located)
 
     def _empty(self, fd: int, path: str, depth: int) -> None:
-        """One entry after another, so that millions of entries take no memory."""
+        """Yield entry by entry, so that millions of entries take no memory."""
         with os.scandir(fd) as entries:
             for entry in entries:
                 self._remove(fd, entry.name, f"{path}/{entry.name}", depth)

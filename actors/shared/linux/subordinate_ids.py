@@ -33,7 +33,7 @@ class IdRange(msgspec.Struct, frozen=True):
 
 
 async def output_of(argv: list[str]) -> str:
-    """What the program prints. Raises SubordinateIdsError."""
+    """The program's output. Raises SubordinateIdsError."""
     try:
         async with running(argv) as process:
             out, problem = await asyncio.wait_for(process.communicate(), scaled(SECONDS))

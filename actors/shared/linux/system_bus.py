@@ -56,7 +56,7 @@ class Call(Protocol):
 
 
 class SystemBus:
-    """One connection, made at the first call, and made again by the first call after it was lost."""
+    """A connection, opened by the first call, and reopened by the first call after it was lost."""
 
     def __init__(
         self,

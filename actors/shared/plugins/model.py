@@ -17,7 +17,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     socket: str
     """Path of the registration socket."""
     kind: str
-    """CSIPlugin, DevicePlugin or DRAPlugin; a plugin may say anything."""
+    """CSIPlugin, DevicePlugin or DRAPlugin; a plugin may send any text."""
     name: str
     endpoint: str
     """Path of the socket of the plugin itself; never empty."""

@@ -74,7 +74,7 @@ class Registrar:
         )
 
     async def notify(self, error: str) -> None:
-        """Tell it that it is registered, or why not."""
+        """Notify the plugin that it is registered, or why not."""
         status = registration.RegistrationStatus(plugin_registered=not error, error=error)
         await self._call(
             "send registration status",

@@ -78,7 +78,7 @@ def read(tree: CgroupTree, cgroup: str, clock: Callable[[], float] = time.time) 
 
 
 def working_set(tree: CgroupTree, cgroup: str) -> int | None:
-    """Bytes of memory that it needs, as in CgroupUsage, by two files only. None: it is gone, or v2's root."""
+    """The working set in bytes, as in CgroupUsage, from two files only. None: the cgroup is gone, or v2's root."""
 
     def file(controller: str, name: str) -> str:
         return tree.read(cgroup, controller, name)
@@ -91,7 +91,7 @@ def working_set(tree: CgroupTree, cgroup: str) -> int | None:
 
 
 def inactive_file(tree: CgroupTree, cgroup: str) -> int | None:
-    """Bytes of file pages that nobody has used lately; None: it is gone."""
+    """Bytes of inactive file pages; None: the cgroup is gone."""
     name = "inactive_file" if tree.version == 2 else "total_inactive_file"
     return _table(lambda controller, file: tree.read(cgroup, controller, file), "memory", "memory.stat").get(name)
 

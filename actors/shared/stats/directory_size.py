@@ -30,7 +30,7 @@ class _Place(NamedTuple):
 
 
 class DirectorySize:
-    """What has been seen of it so far. `path`: a directory, or a file."""
+    """The counted part of a tree. `path`: a directory, or a file."""
 
     def __init__(self, path: str) -> None:
         """Raises OSError."""

@@ -12,7 +12,7 @@ _CRITERIA: Final = ("usage", "wait", "indebt", "indelay")
 
 
 class IoCost(msgspec.Struct, frozen=True):
-    """What the controller of I/O costs charges (v2's `cost.*`): microseconds."""
+    """The figures of the I/O cost controller (v2's `cost.*`), in microseconds."""
 
     usage_us: int = 0
     wait_us: int = 0
@@ -21,7 +21,7 @@ class IoCost(msgspec.Struct, frozen=True):
 
 
 class DiskIo(msgspec.Struct, frozen=True):
-    """One disk: bytes and operations since the cgroup was created."""
+    """A disk: bytes and operations since the cgroup was created."""
 
     read_bytes: int = 0
     write_bytes: int = 0

@@ -71,7 +71,7 @@ def read(at: float, proc: str = "/proc") -> HostStats:
 
 
 def network_of(pid: int, proc: str = "/proc") -> tuple[list[Interface], str]:
-    """The interfaces of a process's network namespace, and the one of its default route; none when it is gone."""
+    """The interfaces of a process's network namespace, and the interface of its default route; none when it is gone."""
     found = interfaces(_text(f"{proc}/{pid}/net/dev"))
     return found, default_interface(_text(f"{proc}/{pid}/net/route")) if found else ""
 
@@ -111,7 +111,7 @@ def default_interface(text: str) -> str:
 
 
 class MachineInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What does not change while the agent runs."""
+    """The facts that do not change while the agent runs."""
 
     machine_id: str
     system_uuid: str

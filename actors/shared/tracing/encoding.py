@@ -76,5 +76,5 @@ def _value(value: Value) -> otlp.AnyValue:
 
 
 def _text(text: str) -> str:
-    """Bounded, and valid UTF-8 whatever a file's name or a caller had in it."""
+    """Bounded, and valid UTF-8 for any file name or text of a caller."""
     return text[:MAX_TEXT].encode("utf-8", "replace").decode("utf-8")

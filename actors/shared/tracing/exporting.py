@@ -59,7 +59,7 @@ def target_of(endpoint: str) -> str:
 
 
 class Exporter:
-    """One connection, opened by the first batch: never before a fork."""
+    """A connection, opened by the first batch: never before a fork."""
 
     def __init__(
         self,

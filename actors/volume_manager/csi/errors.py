@@ -34,7 +34,7 @@ class NotAttachedError(CsiError):
 
 
 class ExhaustedError(NotAttachedError):
-    """The driver says that no more volumes can be attached to this node."""
+    """The driver cannot attach more volumes to this node."""
 
 
 class PlainError(CsiError):

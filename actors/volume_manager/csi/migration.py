@@ -35,7 +35,7 @@ T = TypeVar("T", bound=Api)
 
 
 class MigrationError(Exception):
-    """The volume cannot be translated; the text says why."""
+    """The volume cannot be translated; the text has the reason."""
 
 
 class _Disk(Api, frozen=True):

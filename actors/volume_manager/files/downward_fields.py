@@ -64,7 +64,7 @@ def field(pod: Pod, selector: ObjectFieldSelector) -> str:
 
 
 def lines(pairs: Mapping[str, str]) -> str:
-    """One `key="value"` on each line, sorted, with the escapes of a quoted Go string."""
+    """A `key="value"` on each line, sorted, with the escapes of a quoted Go string."""
     return "\n".join(f"{key}={quoted(value)}" for key, value in sorted(pairs.items()))
 
 

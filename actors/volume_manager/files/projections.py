@@ -86,8 +86,8 @@ def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRe
 
 
 def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
-    """The files. If several sources have the same path, the last one wins. Raises ContentError, which names what is
-    wrong with each source."""
+    """The files. If several sources have the same path, the last one wins. Raises ContentError, which names the error
+    of each source."""
     found: dict[str, File] = {}
     wrong: dict[str, None] = {}
     for source in sources:

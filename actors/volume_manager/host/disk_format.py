@@ -32,8 +32,8 @@ _READ_BYTES: Final = 1 << 20
 
 def mount_device(device: str, target: str, kind: str, options: list[str], seconds: float) -> str:
     """Mount the device, unless something is mounted at `target`. Returns '' or the error; after an error no directory
-    is left. `kind`: the type of file system; '': the one on the device, or ext4. `seconds`: the time limit of each
-    program. Raises OSError.
+    is left. `kind`: the type of file system; '': the file system on the device, or ext4. `seconds`: the time limit of
+    each program. Raises OSError.
     """
     real = os.path.realpath(target)
     if mountinfo.at(real):

@@ -1,4 +1,4 @@
-"""subPath: one file or directory of a volume, bind mounted at a path of its own.
+"""subPath: one file or directory of a volume, bind mounted at its own path.
 
 Containers may write to the volume meanwhile. So the file is opened without leaving the volume, and the open file is
 mounted (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.

@@ -39,7 +39,7 @@ def unmount_all(points: list[str], lazy: bool) -> None:
         except FileNotFoundError:
             continue
         except OSError as error:
-            if error.errno != errno.EINVAL:  # not a mount point any more
+            if error.errno != errno.EINVAL:  # no longer a mount point
                 raise
 
 

@@ -38,7 +38,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 
 
 class VolumeClaimError(Exception):
-    """The claim cannot be used now; the text says why."""
+    """The claim cannot be used now; the text has the reason."""
 
 
 class MisusedClaimError(VolumeClaimError):
@@ -161,7 +161,7 @@ def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
 
 
 def mount_options(volume: PersistentVolume) -> list[str]:
-    """The mount options of the volume, those of the older annotation first."""
+    """The mount options of the volume, starting with the older annotation's."""
     annotated = volume.metadata.annotations.get(OPTIONS_ANNOTATION, "").split(",")
     return [option for option in (*annotated, *volume.spec.mountOptions) if option]
 

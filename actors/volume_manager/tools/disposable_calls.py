@@ -13,7 +13,7 @@ HUNG_SECONDS: Final = 60.0
 
 
 class CallFailed(Exception):
-    """The call failed or hung; the text says why."""
+    """The call failed or hung; the text has the reason."""
 
 
 class DisposableCalls:

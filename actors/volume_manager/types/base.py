@@ -120,7 +120,7 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     Raises VolumeClaimError.
     """
     needs_api: str = ""
-    """What the type needs from the API server, for the error on a standalone node; '' if nothing."""
+    """The type's need for the API server, for the error on a standalone node; '' if none."""
     in_memory: Callable[[Volume], bool] = lambda volume: False
     """Whether `plan` needs to know the node's memory."""
     plugin_dir: str = ""

@@ -50,7 +50,7 @@ class Local(Mounter, frozen=True, kw_only=True):
     pod_dir: str
     source: str
     fs_type: str = ""
-    """The file system type of a device; '': the one on the device, or ext4."""
+    """The file system type of a device; '': the file system on the device, or ext4."""
     options: list[str] = []
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:

@@ -66,7 +66,7 @@ def plan(
 ) -> list[Plan]:
     """The plan of each volume that a container uses, in the pod's order.
 
-    `claims`: by volume, the claimed volume, why it is not to be had, or the error's text; `joined`: there is an API
+    `claims`: by volume, the claimed volume, why it is unavailable, or the error's text; `joined`: there is an API
     server.
     """
     used = used_volumes(context.pod)

@@ -97,7 +97,7 @@ def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tu
 
 
 def joined(errors: list[str]) -> str:
-    """The text as Go prints an aggregate of errors: one as it is, several in brackets, each once."""
+    """The text as Go prints an aggregate of errors: a single one verbatim, several in brackets, each once."""
     distinct = list(dict.fromkeys(errors))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 

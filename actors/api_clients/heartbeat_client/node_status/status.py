@@ -1,4 +1,4 @@
-"""The status of the Node object, computed from the API's last object and what is known. Pure.
+"""The status of the Node object, computed from the API's last object and the known facts. Pure.
 
 Parts without known facts keep the API's values, so a restart, or an actor that does not answer, changes nothing.
 """

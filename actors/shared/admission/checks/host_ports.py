@@ -8,7 +8,7 @@ from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitA
 from actors.shared.kube.pod import HostPort
 
 _ANY_ADDRESS: Final = {"", "0.0.0.0"}  # noqa: S104 - what a host port without an address means
-"""The addresses that mean all addresses. `::` is not among them: the scheduler treats it as an ordinary address, and
+"""The addresses that mean all addresses, without `::`: the scheduler treats it as an ordinary address, and
 would place the refused pod here again."""
 
 

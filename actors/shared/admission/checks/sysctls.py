@@ -1,4 +1,4 @@
-"""Which sysctls a pod may set: the safe namespaced ones, and those that the node allows in addition. Pure."""
+"""The sysctls that a pod may set: the safe namespaced ones, and the ones that the node allows in addition. Pure."""
 
 from __future__ import annotations
 

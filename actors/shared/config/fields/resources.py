@@ -22,7 +22,7 @@ def parse_resource_list(amounts: Mapping[str, str | int]) -> dict[str, Fraction]
 
 
 def reserved_amount(name: str, amount: str | int) -> Fraction:
-    """One reservation. Raises ValueError with the rule."""
+    """Parse a reservation. Raises ValueError with the rule."""
     if name not in RESERVABLE:
         raise ValueError(f"only {', '.join(RESERVABLE)} can be reserved")
     value = quantity.parse(amount)

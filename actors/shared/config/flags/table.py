@@ -16,7 +16,7 @@ Kind = Literal[
 
 
 class Flag(NamedTuple):
-    """One flag."""
+    """A flag."""
 
     name: str
     """Without dashes, words joined by `-` (`_` is read as `-`)."""

@@ -34,7 +34,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One event in the life of the configuration."""
+    """An event in the life of the configuration."""
 
     when: float
     """Seconds since the epoch."""

@@ -32,7 +32,7 @@ class PreflightHost(msgspec.Struct, frozen=True, kw_only=True):
     swaps: tuple[str, ...]
     """Active swap devices and files."""
     runtime: Literal["socket", "nothing", "other"] = "socket"
-    """What exists at the endpoint of the runtime."""
+    """The kind of file at the runtime's endpoint."""
     unusable: dict[str, str] = {}
     """The problems of certificate and key files, by field."""
     tunables: dict[str, int | None] = {}

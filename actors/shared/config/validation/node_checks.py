@@ -139,7 +139,7 @@ def pull_verification(config: KubeletConfiguration, context: ValidationContext) 
 
 
 def shutdown(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
-    """The three ways to say how a node shuts down."""
+    """The three ways to configure a node's shutdown."""
     total, critical = config.shutdownGracePeriod, config.shutdownGracePeriodCriticalPods
     for name, value in (("shutdownGracePeriod", total), ("shutdownGracePeriodCriticalPods", critical)):
         if value < 0 or 0 < value < 1:

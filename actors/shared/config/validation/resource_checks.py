@@ -75,7 +75,7 @@ def _unknown_signal(signal: str) -> str:
 
 
 def wrong_cpu_option(config: KubeletConfiguration, name: str, value: str) -> str:
-    """What is wrong with the option, in the kubelet's words."""
+    """The error of the option, with the kubelet's text."""
     needed = CPU_OPTIONS.get(name)
     if needed is None:
         return f'unknown CPU Manager Policy option: "{name}": must be one of {", ".join(CPU_OPTIONS)}'
@@ -105,7 +105,7 @@ def _wrong_switch(name: str, value: str) -> str:
 
 
 def wrong_enforcement(config: KubeletConfiguration, index: str, name: str) -> str:
-    """One entry of enforceNodeAllocatable."""
+    """Check an entry of enforceNodeAllocatable."""
     others = [other for place, other in enumerate(config.enforceNodeAllocatable) if str(place) != index]
     plain = name.removesuffix("-compressible")
     if name not in ENFORCEABLE:
