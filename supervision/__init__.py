@@ -1,4 +1,4 @@
-"""The engine: a supervised tree of Thespian actors, each in a process of its own, on Unix sockets.
+"""The engine: a supervised tree of Thespian actors, each in its own process, on Unix sockets.
 
 It knows nothing of Kubernetes and imports nothing of ours. `actor.py` is the base class of actors, `spec.py` has the
 child specs, `protocol.py` the messages between fork server, supervisors and command line.
@@ -20,7 +20,7 @@ documents/            reads one YAML or JSON document into plain data, within li
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests
 fork_server/          the process that forks every actor and runs no actor's code
-greeting.py           to whom and when an actor says Hello: at its start, and after an injected loss of messages
+greeting.py           when an actor says Hello to its feeders: at its start, and after an injected loss of messages
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
 fake_answers.py       the test's answers to the actor's questions
 fake_disposables.py   runs the test's functions in place of disposable processes
@@ -53,7 +53,7 @@ sd_notify.py          the sd_notify(3) protocol of Type=notify units: a datagram
 spec.py               child specs, with the terms of Erlang/OTP's supervisor
 state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
 status_page.py        the shared status page: shared memory with one entry per actor, which the fork server reads
-steps.py              runs a coroutine and tells an observer of each of its steps
+steps.py              runs a coroutine and notifies an observer of each step
 strategy.py           the restart strategies one_for_one, one_for_all and rest_for_one
 strict.py             checks plain data against msgspec types and reports every unknown field and every wrong type
 suggestions.py        suggests known names for an unknown one

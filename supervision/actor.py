@@ -8,7 +8,7 @@ An actor is a class with handlers:
             return Said(message.text)
 
 A handler may be a coroutine. A Message that it returns goes to the sender, as the answer if the sender asked. A handler
-that raises ends the process, and the supervisor starts another: no actor goes on half changed. A handler that is
+that raises ends the process, and the supervisor starts another: no actor continues half changed. A handler that is
 cancelled without a request ends the process too, because its question would get no answer.
 
 The class is a plain `thespian.actors.Actor`: it runs on any Thespian system base. The calls that Thespian does not have
@@ -197,7 +197,7 @@ class Actor(ThespianActor):
     def tell(self, name: ActorName | Address, message: Message, *, deadline: float = 10.0) -> None:
         """Send a message. Never blocks. If it is not delivered within `deadline` seconds, on_dead_letter is called.
 
-        Messages to one receiver arrive in the order in which they were sent, whatever their size.
+        Messages to one receiver arrive in the order of sending, in any size.
         """
         self.port.actor_send(Address(name) if isinstance(name, str) else name, message, deadline)
 
@@ -247,7 +247,7 @@ class Actor(ThespianActor):
         self.port.work_for(Work(label, allowance_seconds=allowance_seconds))
 
     async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:
-        """Run `module:function(**arguments)` in a process of its own, for system calls that may hang.
+        """Run `module:function(**arguments)` in a disposable process, for system calls that may hang.
 
         Arguments and result are plain msgpack data. Raises DisposableError if the function raises or cannot be run,
         DisposableTimeout if it still runs after `deadline` seconds. It is killed then; a process that cannot be killed

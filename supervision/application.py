@@ -1,4 +1,4 @@
-"""What an application gives the engine: the tree, its policies, and the context that its actors share."""
+"""The application's input to the engine: the tree, its policies, and the shared context of its actors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class IncidentSink(Protocol):
     """Keeps the record of faults; `incidents.py` has the real one. The fork server calls it, so it must not block."""
 
     def opened(self, exited: Exited) -> None:
-        """A child failed: nobody asked it to end, or it did not end as asked."""
+        """A child failed: it ended without an order, or not as ordered."""
 
     def closed(self, started: Started, seconds: float) -> None:
         """The child is in service again, this long after its end."""
@@ -58,7 +58,7 @@ class LastSteps(NamedTuple):
     after every actor has ended, while the agent's lock is still held."""
 
     function: str = ""
-    """`module:function` that a process of its own calls with the context. Not called when the fork server is killed."""
+    """`module:function` that a separate process calls with the context. Not called if the fork server is killed."""
     when_killed: tuple[str, ...] = ()
     """A program with its arguments, which runs instead when the fork server is killed. It must be short: the next start
     waits for it."""
@@ -66,7 +66,7 @@ class LastSteps(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """One application. All of it is known before the first fork and inherited by every actor."""
+    """An application. All of it is known before the first fork and inherited by every actor."""
 
     name: str
     tree: ChildSpec

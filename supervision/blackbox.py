@@ -15,13 +15,13 @@ _MARK = b"exception\n"
 
 
 class BlackBox:
-    """One incarnation's record. The actor writes it, the fork server reads it."""
+    """The record of an incarnation. The actor writes it, the fork server reads it."""
 
     def __init__(self, name: str) -> None:
         self.fd = os.memfd_create(f"blackbox:{name}"[:200])
 
     def arm(self) -> None:
-        """In the actor: SIGUSR1 writes the stacks of all threads here, whatever the process is doing."""
+        """In the actor: SIGUSR1 writes the stacks of all threads here, at any moment."""
         faulthandler.register(signal.SIGUSR1, file=self.fd, all_threads=True, chain=False)
 
     def record(self, message: str, error: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""One connection on the actor's loop. Frames are joined into few writes.
+"""A connection on the actor's loop. Frames are joined into few writes.
 
 StreamWriter is not used: its per-write cost is high, and on Python 3.13 it collapses under a deep queue.
 """

@@ -22,14 +22,14 @@ class ChildPhase(enum.Enum):
     STOPPING = "stopping"
     """Ordered to end; its process is still there."""
     GONE = "gone"
-    """Ended for good. Only a restart of its whole group starts it again."""
+    """Ended finally. Only a restart of its whole group starts it again."""
 
 
 ALIVE = frozenset({ChildPhase.STARTING, ChildPhase.RUNNING, ChildPhase.STOPPING})
 
 
 class ChildEvent(enum.Enum):
-    """What happens to one child."""
+    """An event of a child."""
 
     STARTED = "started"
     ENDED = "ended"
@@ -57,7 +57,7 @@ class Ending(enum.Enum):
 
 
 class Child(msgspec.Struct, frozen=True, kw_only=True):
-    """One child. Times are of the clock that `decide` gets."""
+    """A child. Times are of the clock that `decide` gets."""
 
     name: str
     policy: Policy
@@ -132,7 +132,7 @@ def with_policies(
     state: SupervisorState, spec: ChildSpec, name: str, policies: Mapping[str, Policy]
 ) -> SupervisorState:
     """The same children with new policies. States, restart counts and pauses are kept. Exception: a child that has
-    ended for good is started again if it is permanent now."""
+    finally ended is started again if it is permanent now."""
     changed = {child.name: child for child in initial_state(spec, name, policies).children}
     children = (_with_policy(child, changed[child.name], state.ending) for child in state.children)
     return msgspec.structs.replace(state, policy=policies[name], children=tuple(children))

@@ -1,5 +1,5 @@
 """Detects that this process has nearly run out of file descriptors, for example by a leak. Its sends and reads then
-fail, but its heartbeat goes on. The next incarnation starts without the leaked descriptors."""
+fail, but its heartbeat continues. The next incarnation starts without the leaked descriptors."""
 
 from __future__ import annotations
 

@@ -11,21 +11,21 @@ is a RecursionError."""
 
 
 def error_reason(error: BaseException) -> str:
-    """What is wrong, for a text that already names the file: the message of an OSError without its number and path."""
+    """The error for a text that already names the file: the message of an OSError without its number and path."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
 
 
 def error_text(error: BaseException) -> str:
-    """What is wrong and where: `/etc/x: Permission denied`, or `/a, /b: Invalid cross-device link`."""
+    """The error and its place: `/etc/x: Permission denied`, or `/a, /b: Invalid cross-device link`."""
     named: list[object] = [error.filename, error.filename2] if isinstance(error, OSError) else []
     paths = [os.fsdecode(one) for one in named if isinstance(one, str | bytes)]
     return f"{', '.join(paths)}: {error_reason(error)}" if paths else error_reason(error)
 
 
 class AskError(Exception):
-    """A question got no answer: the receiver did not reply in time, died, or is not there."""
+    """A question got no answer: the receiver did not reply in time, died, or does not exist."""
 
 
 class AskTimeout(AskError):

@@ -1,4 +1,5 @@
-"""To whom and when an actor says Hello: once it is in service, and after an injected fault has dropped messages to it.
+"""When an actor says Hello to its feeders: once it is in service, and after an injected fault has dropped messages to
+it.
 
 A feeder sends its state only on change: without the Hello the actor would never learn it. A message that expires at its
 sender, or comes from another actor than a feeder, is not asked for again."""

@@ -3,9 +3,9 @@
     harness = Harness(Pleg, name="pleg", context=context)
     harness.answer(GetPods, PodList([]))
     async with harness:                                     # on_start has run
-        assert await harness.deliver(Say("hi")) == Said("hi")   # what the handler answered
+        assert await harness.deliver(Say("hi")) == Said("hi")   # the handler's answer
         await harness.advance(1.0)                          # runs what `every` and `after` made due
-        event = await harness.wait_sent(PodEvent)           # what it told others, as they would read it
+        event = await harness.wait_sent(PodEvent)           # its message to another actor, as received
 
 Every message is encoded and decoded, as on the wire. `deliver` raises what a handler raises. What a task or timer
 raises is raised by the next harness call, at the latest at the end of the block.
@@ -130,7 +130,7 @@ class HarnessPort:
 
 
 class Harness(Generic[A]):
-    """One actor and its whole environment."""
+    """An actor and its whole environment."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Harness(Generic[A]):
         self.asks: list[tuple[str, Message]] = []
         """(receiver, question) of every ask."""
         self.created: list[tuple[str, str]] = []
-        """(name, `module:Class`) of every actor that it created."""
+        """(name, `module:Class`) of every actor that the actor created."""
         self._fakes = FakeDisposables()
         self._replies: dict[int, asyncio.Future[Message]] = {}
         self._ids = itertools.count(1)
@@ -198,7 +198,7 @@ class Harness(Generic[A]):
     async def deliver(self, message: Any, sender: str = "test", *, timeout: float = 5.0) -> Any:
         """Deliver a message, wait until its handler has ended, return its answer (or None).
 
-        Raises what the handler raised, TimeoutError when it takes more than `timeout` real seconds.
+        Raises the handler's exception, TimeoutError when it takes more than `timeout` real seconds.
         """
         address = Address(sender, next(self._ids))
         reply = self._replies[address.ask] = asyncio.get_running_loop().create_future()
@@ -226,7 +226,7 @@ class Harness(Generic[A]):
         return asyncio.get_running_loop().create_task(self.deliver(message, sender, timeout=timeout))
 
     async def advance(self, seconds: float) -> None:
-        """Move the clock: run the timers that become due, in order, and what they start."""
+        """Move the clock: run the timers that become due, in order, and the tasks that they start."""
         until = self.clock.now + seconds
         await self.settle()
         while call := self.clock.pop_due(until):
@@ -245,7 +245,7 @@ class Harness(Generic[A]):
 
     # -- output ---------------------------------------------------------------------------------------------------
     def sent(self, message_type: type[T], to: str | None = None) -> list[T]:
-        """The messages of that type that the actor told others (only `to`, if given), oldest first."""
+        """The messages of that type to other actors (only `to`, if given), oldest first."""
         return [m for name, m in self.outbox if type(m) is message_type and to in (None, name)]
 
     async def wait_sent(
@@ -257,7 +257,7 @@ class Harness(Generic[A]):
         count: int = 1,
         timeout: float = 5.0,
     ) -> T:
-        """Wait until `count` matching messages were told, counting those already in the outbox; returns the count-th.
+        """Wait until `count` matching messages were sent, including earlier ones in the outbox; returns the count-th.
 
         Raises AssertionError after `timeout` real seconds.
         """

@@ -32,7 +32,7 @@ _MOST_UNWRITTEN = 1024
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault of one incarnation of one actor. No message body: those hold secrets."""
+    """A fault of an incarnation of an actor. It has no message body, which may hold secrets."""
 
     time: str
     """When its process was reaped: RFC 3339, UTC."""
@@ -63,7 +63,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GetUnwrittenIncidents(Question["UnwrittenIncidents"], frozen=True):
-    """Asks the fork server for the records that it could not write yet."""
+    """Asks the fork server for the records that are not written yet."""
 
 
 class UnwrittenIncidents(Message, frozen=True):
@@ -117,7 +117,7 @@ class _Unwritten(msgspec.Struct):
 
 
 class Incidents:
-    """The fork server's file; implements `application.IncidentSink`. `unwritten` tells of an error of the disk."""
+    """The fork server's file; implements `application.IncidentSink`. `unwritten` reports an error of the disk."""
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class IncidentHistory(msgspec.Struct, frozen=True):
 
 
 def read(path: Path) -> IncidentHistory:
-    """The records of the file and of the one before it. A missing file has none. Raises OSError."""
+    """The records of the file and of its predecessor. A missing file has none. Raises OSError."""
     decoder = msgspec.json.Decoder(Incident)
     found: list[Incident] = []
     damaged = 0

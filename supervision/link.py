@@ -1,6 +1,6 @@
 """The link from this actor to one receiver: its queue, its window, and the receiver's death or replacement.
 
-Messages arrive in the order in which they were sent, whatever their size; nothing overtakes. Up to WINDOW messages and
+Messages arrive in the order of sending, in any size; nothing overtakes. Up to WINDOW messages and
 WINDOW_BYTES bytes are with the receiver unacknowledged (the last message may exceed the bytes); the rest waits here,
 where newer state replaces older, deadlines pass and bounds hold. So a hung receiver costs its senders a bounded queue
 and no time, and a sender uses at most WINDOW_BYTES and one large message of a receiver's memory.
@@ -9,7 +9,7 @@ When the connection breaks, unacknowledged messages go to the next incarnation i
 incarnation handles a message at most once. A receiver that closes the connection but lives has refused the messages;
 they are given up.
 
-Answers are not sent this way: each goes back on the connection of its question, in order among the answers there.
+Answers are not sent this way: each goes back on the connection of its question, in order with the other answers there.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from .message import Message, type_name
 from .protocol import GetMessageFlow, MessageCount
 
 CLIENTS: Final = "client"
-"""The sender under which all processes outside the tree are counted: each command line has a name of its own."""
+"""The sender under which all processes outside the tree are counted, because each command line has its own name."""
 OTHERS: Final = "others"
 MOST_SENDERS: Final = 256
 """Further senders are counted together as OTHERS: a sender chooses its name, so there may be any number."""

@@ -39,7 +39,7 @@ class PeerRefused(NamingError):
 
 
 def peer(sock: socket.socket) -> tuple[int, int]:
-    """(pid, uid) of the other end of a connected socket, as it was when it connected or began to listen."""
+    """(pid, uid) of the other end of a connected socket, from the time when it connected or started to listen."""
     pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return pid, uid
 
@@ -115,8 +115,8 @@ class Names:
         os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
 
     def restore(self, name: str, incarnation: int) -> bool:
-        """Publish the incarnation's name again if somebody removed its file. Returns whether it was missing. Raises
-        NoSuchActor when its own socket file is gone too: nobody can connect to it any more."""
+        """Publish the incarnation's name again if its file was removed. Returns whether it was missing. Raises
+        NoSuchActor when its own socket file is gone too: no process can connect to it."""
         own, file = f"{file_of(name)}#{incarnation}", file_of(name)
         there = [self._is_there(file), self._is_there(own)]
         if all(there):

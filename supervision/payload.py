@@ -1,8 +1,8 @@
 """Plain data and Thespian's own messages on the wire, for actors that are written for plain Thespian. No pickle.
 
-Plain data is what msgpack has, and tuples, sets, times, actor addresses and registered Messages. Sending anything else
-raises TypeError. Exception: a program with its own system base (`objects=True`) also sends objects of its own classes
-(`plain_objects.py`).
+Plain data is msgpack's types, tuples, sets, times, actor addresses and registered Messages. Sending anything else
+raises TypeError. Exception: a program with its own system base (`objects=True`) also sends objects of the program's
+classes (`plain_objects.py`).
 """
 
 from __future__ import annotations

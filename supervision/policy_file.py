@@ -15,7 +15,7 @@ LIMITS: Final = DocumentLimits(aliases=False)
 
 
 class PolicyProblem(msgspec.Struct, frozen=True):
-    """One problem of a file."""
+    """A problem of a file."""
 
     file: str
     line: int
@@ -23,7 +23,7 @@ class PolicyProblem(msgspec.Struct, frozen=True):
     path: str
     """The path of the field, `actors.pleg.restart`; '' for the whole file."""
     rule: str
-    """The value found, and the rule that it breaks."""
+    """The value found, and the broken rule."""
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file

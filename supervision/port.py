@@ -1,4 +1,4 @@
-"""The actor's port to the tree: implements its calls, and those of Thespian's Actor."""
+"""The actor's port to the tree: implements the calls of our Actor and of Thespian's."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ActorPort:
         return asyncio.get_running_loop()
 
     def connect(self, inbox: Inbox, uplink: Uplink) -> None:
-        """What the actor's messages come through; both need the port themselves."""
+        """The transport of the actor's messages; both need the port themselves."""
         self.inbox, self.uplink = inbox, uplink
 
     def serve(self, actor: ThespianActor) -> None:
@@ -157,7 +157,7 @@ class ActorPort:
                 self._dead_letters.send(Address(name), unwrap(entry.message, objects=True))
         elif isinstance(self.actor, Actor):
             actor, message = self.actor, entry.message
-            # not within the failed tell
+            # after the failed tell has returned
             self.loop.call_soon(self.runner.call, lambda: actor.on_dead_letter(name, message, reason), "on_dead_letter")
 
     def count(self, metric: str, **labels: str) -> None:

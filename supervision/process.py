@@ -110,7 +110,7 @@ def _make_actor(launch: Launch) -> Any:
 
 
 class Process:
-    """One incarnation of one actor."""
+    """An incarnation of an actor."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch

@@ -34,7 +34,8 @@ def is_alive(pid: int) -> bool:
 
 
 def start_ticks(pid: int) -> str:
-    """The start time in clock ticks since boot, which tells a process from a later one with its PID; '' if unknown."""
+    """The start time in clock ticks since boot, which distinguishes a process from a later one with its PID; '' if
+    unknown."""
     found = fields(pid)
     return found[_START_TICKS] if found else ""
 

@@ -52,7 +52,7 @@ class GetMetrics(Question["MetricsSnapshot"], frozen=True):
 
 
 class MetricSample(msgspec.Struct, frozen=True):
-    """One series. For a histogram `value` is the sum; `counts`: one entry per bound, one for +Inf (not running)."""
+    """A series. For a histogram `value` is the sum; `counts`: one entry per bound, one for +Inf (not running)."""
 
     kind: Literal["counter", "gauge", "histogram"]
     name: str
@@ -103,7 +103,8 @@ class Stop(Message, frozen=True):
 
 class DiedOnInput(Message, frozen=True):
     """The last incarnation died on a recorded input, which is not yet in quarantine. The quarantine bounds such deaths,
-    so the supervisor does not count this one. An actor tells the fork server, which tells the supervisor."""
+    so the supervisor does not count this one. An actor sends it to the fork server, which forwards it to the
+    supervisor."""
 
     name: str = ""
     """The name of the actor; set by the fork server for the supervisor."""
@@ -235,7 +236,7 @@ class Tree(Message, frozen=True, kw_only=True):
     """Of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
-    """`ready`: every actor that should run is in service, and none has failed for good. `starting`: it has not been
+    """`ready`: every actor that should run is in service, and none has finally failed. `starting`: it has not been
     ready yet."""
     actors: list[ActorState]
     disposables: int = 0
@@ -314,7 +315,7 @@ class Ready(Message, frozen=True):
 
 
 class ServiceState(Message, frozen=True):
-    """Actor to fork server: an outside service that it needs does not answer or, with an empty `text`, answers."""
+    """Actor to fork server: a required outside service does not answer or, with an empty `text`, answers."""
 
     service: str
     text: str = ""
@@ -333,7 +334,7 @@ DISPOSABLE_GRACE_SECONDS: Final = 10.0
 
 
 class RunDisposable(Question["DisposableResult"], frozen=True):
-    """Actor to fork server: run `function` in a process of its own; answered with DisposableResult."""
+    """Actor to fork server: run `function` in a disposable process; answered with DisposableResult."""
 
     function: str
     arguments: bytes

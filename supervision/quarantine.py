@@ -3,17 +3,17 @@
 Before an actor runs code that an input might crash, it records the input's key (a pod's UID, a file's hash), and it
 clears the record afterwards. A key that is still recorded when the next incarnation starts is what the last one died
 on. After `crashes` deaths on the same key within `window_seconds` the key is in quarantine: the input is at fault, and
-the others go on.
+the others continue.
 
-    journal = Journal(directory)                    # in on_start: counts what the last incarnation died on
+    journal = Journal(directory)                    # in on_start: counts the input of the last death
     report_death(self.tell, journal)                # the supervisor does not count that death
     if journal.is_quarantined(key): ...                  # report it, leave it alone
     with journal.handling(key): decide(...)             # the code that may crash: a few microseconds of overhead
     actor.start_task(work(), record=journal.record_of(lambda: key))     # the same for each step of a task
 
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
-its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be told
-apart; three by chance on one key within the window are unlikely.
+its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
+distinguished apart; three by chance on one key within the window are unlikely.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TaskRecord:
 
 
 class Journal:
-    """One actor's, in a directory of its own: `current`, written in place, and `crashes`, replaced by rename."""
+    """An actor's journal, in its own directory: `current`, written in place, and `crashes`, replaced by rename."""
 
     def __init__(
         self,

@@ -94,7 +94,7 @@ class ActorRunner:
         return asyncio.Task(steps, loop=loop, **options)
 
     def work_for(self, work: Work) -> None:
-        """Set what the running task works for."""
+        """Set the subject of the running task."""
         CURRENT.set(work)
         if self._current is not None:
             self.end()
@@ -140,7 +140,7 @@ def kind_of(label: str) -> str:
 
 
 class _Shown(StepObserver):
-    """The steps of a task with a caller that waits for it: the status page shows what the task works for during a
+    """The steps of a task with a caller that waits for it: the status page shows the subject of the task during a
     step."""
 
     def __init__(self, runner: ActorRunner) -> None:
@@ -162,7 +162,7 @@ class _EndsProcess(_Shown):
     """The steps of a task without a caller: its failure ends the process."""
 
     def step_cancelled(self, error: asyncio.CancelledError) -> None:
-        """Treats a cancellation that nobody requested as a failure: the task would end unnoticed and its question stay
+        """Treats an unrequested cancellation as a failure: the task would end unnoticed and its question stay
         unanswered. A library may raise CancelledError, as gRPC does when a channel is closed."""
         task = asyncio.current_task()
         if task is None or task.cancelling():

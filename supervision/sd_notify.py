@@ -14,7 +14,7 @@ def notify(state: str) -> bool:
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path or path[0] not in "/@":
         return False
-    # '@' stands for the null byte that abstract socket names begin with
+    # '@' replaces the null byte at the start of abstract socket names
     address = "\0" + path[1:] if path[0] == "@" else path
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as sock:
         try:
@@ -33,7 +33,7 @@ def stopping(status: str = "stopping") -> None:
 
 
 def status(text: str) -> None:
-    """One line for `systemctl status`."""
+    """A line for `systemctl status`."""
     notify(f"STATUS={_line(text)}")
 
 

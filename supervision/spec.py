@@ -76,14 +76,14 @@ class GetPolicies(Question["PoliciesInForce"], frozen=True):
 
 class PoliciesInForce(Message, frozen=True):
     policies: dict[str, Policy]
-    """By full name, in the order of the tree. Deadlines are those of this machine (time_scale.py)."""
+    """By full name, in the order of the tree. Deadlines are scaled for this machine (time_scale.py)."""
 
 
 class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """The heartbeat of a program: the probe that tells whether it answers.
+    """The heartbeat of a program: the probe that shows whether it answers.
 
     A program that does not answer for its policy's `heartbeat_seconds` is sent SIGUSR1 (a Go daemon then writes its
-    stacks), killed and restarted, and the incident says `hang`.
+    stacks), killed and restarted, and the incident has the cause `hang`.
     """
 
     function: str
@@ -97,11 +97,11 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SUPERVISOR = "supervision.supervisor.Supervisor"
-"""The class of a supervisor without a class of its own."""
+"""The class of a supervisor without its own class."""
 
 
 class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One node of the tree."""
+    """A node of the tree."""
 
     name: str
     """Last part of the actor's name, or `worker/0`: unique among its siblings."""
@@ -129,7 +129,7 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def default_policy(self) -> Policy:
-        """Its policy where no policy file says otherwise."""
+        """Its policy unless a policy file overrides it."""
         engine = SUPERVISOR_POLICY if self.is_supervisor else Policy()
         return msgspec.structs.replace(engine, **own_settings(self.policy))
 

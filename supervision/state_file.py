@@ -124,7 +124,7 @@ def unseal(raw: bytes, kind: type[T], version: int) -> T:
 
 
 class StateFile(Generic[T]):
-    """One value in a private file. A file that is damaged or of another version is renamed to `<name>.damaged`."""
+    """A value in a private file. A file that is damaged or of another version is renamed to `<name>.damaged`."""
 
     def __init__(self, path: Path | str, kind: type[T], version: int = 1, *, sync: bool = True) -> None:
         self.path = Path(path)

@@ -18,12 +18,12 @@ _BEGAN = 9
 
 
 class StatusReading(msgspec.Struct, frozen=True):
-    """One entry at one moment."""
+    """A snapshot of an entry."""
 
     heartbeat: float
     """See `StatusEntry.heartbeat`."""
     busy_since: float
-    """When the current handler began; 0: none runs."""
+    """The start of the current handler; 0: none runs."""
     message: str
     """Type of the current message, or of the last one."""
     handled: int
@@ -58,7 +58,7 @@ class StatusPage:
 
 
 class StatusEntry:
-    """One actor's part of the status page."""
+    """An actor's part of the status page."""
 
     def __init__(self, memory: mmap.mmap, index: int) -> None:
         self.index = index
@@ -71,7 +71,7 @@ class StatusEntry:
         self._times[_BEAT] = now
 
     def begin(self, name: bytes, now: float, allowance_seconds: float = 0.0) -> None:
-        """A handler begins; `name` is the message type, made by `padded`. It may hold the actor for
+        """A handler starts; `name` is the message type, made by `padded`. It may hold the actor for
         `allowance_seconds`, if that is more than its policy allows."""
         self._name[:] = name
         self._times[_ALLOWANCE] = allowance_seconds
@@ -94,7 +94,7 @@ class StatusEntry:
 
     @property
     def busy_since(self) -> float:
-        """When the current handler began; 0: none runs."""
+        """The start of the current handler; 0: none runs."""
         return self._times[_BUSY]
 
     @property

@@ -1,4 +1,4 @@
-"""Runs a coroutine and tells an observer of each step: before it runs, after it, and when it fails."""
+"""Runs a coroutine and notifies an observer of each step: before it runs, after it, and when it fails."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, Protocol
 
 
 class StepObserver(Protocol):
-    """Is told of each step."""
+    """Gets a call for each step."""
 
     def step_started(self) -> None: ...
     def step_ended(self) -> None: ...
     def step_failed(self, error: BaseException) -> None:
-        """Called instead of `step_ended` if the step raised. When it returns, the exception goes on to the caller."""
+        """Called instead of `step_ended` if the step raised. When it returns, the exception propagates to the
+        caller."""
 
     def step_cancelled(self, error: asyncio.CancelledError) -> None:
-        """Called if the coroutine was cancelled. The cancellation goes on to the caller."""
+        """Called if the coroutine was cancelled. The cancellation propagates to the caller."""
         self.step_ended()
 
 

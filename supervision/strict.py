@@ -46,7 +46,7 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[dict[str, Any], tuple[str, ..
 
 
 class Checker:
-    """One check of one document."""
+    """A check of a document."""
 
     def __init__(self, schema: Schema, wrong: Wrong, unknown: Callable[[str, str], None] | None = None) -> None:
         """`unknown` is called with the path and rule of an unknown field; default: `wrong`."""

@@ -1,6 +1,6 @@
 """A Thespian system base on this engine: `ActorSystem(systemBase=NativeBase())` runs any plain Thespian actor.
 
-The base starts a fork server of its own in a private directory; it ends with this process. What differs from Thespian's
+The base starts its own fork server in a private directory; it ends with this process. What differs from Thespian's
 bases: payloads are plain data, Thespian's messages, registered Messages, and objects with such attributes (no pickle),
 an exception in a handler ends the actor (its parent gets ChildActorExited), and classes must be importable by name.
 """
@@ -134,7 +134,7 @@ class ExternalMailbox:
 
 
 class NativeBase:
-    """What Thespian's ActorSystem delegates to."""
+    """The system base of Thespian's ActorSystem."""
 
     def __init__(self, run_dir: Path | None = None, preload: tuple[str, ...] = ()) -> None:
         """Starts the fork server. Raises AskError when it does not come up."""
@@ -168,7 +168,7 @@ class NativeBase:
     def newPrimaryActor(
         self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any
     ) -> Address:
-        """The new actor, or the one that has the global name already. Raises ImportError, InvalidActorSpecification if
+        """The new actor, or the present one with the global name. Raises ImportError, InvalidActorSpecification if
         there is no such class."""
         from .client import Client
 
@@ -220,7 +220,7 @@ class NativeBase:
 
 
 class _Context:
-    """`ActorSystem.private()`: the same actors, a mailbox of its own."""
+    """`ActorSystem.private()`: the same actors, with its own mailbox."""
 
     def __init__(self, base: NativeBase) -> None:
         self._base = base

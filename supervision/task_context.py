@@ -1,4 +1,4 @@
-"""The subject of a task, such as a pod. The status page shows it while a step of the task runs; tasks that it begins
+"""The subject of a task, such as a pod. The status page shows it while a step of the task runs; tasks that it starts
 inherit it."""
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ class InputRecord(Protocol):
 
 
 class Work(NamedTuple):
-    """What one task or call works for."""
+    """The subject of a task or call."""
 
     label: str
-    """What the status page shows: a message type, a function's name, or kind and subject, such as `pod UID`."""
+    """The text on the status page: a message type, a function's name, or kind and subject, such as `pod UID`."""
     record: InputRecord | None = None
     """Told at the beginning and the end of each step."""
     allowance_seconds: float = 0.0

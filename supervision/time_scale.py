@@ -1,4 +1,4 @@
-"""One factor for all deadlines: a machine that is ten times slower gets ten times as long.
+"""A factor for all deadlines: a machine that is ten times slower gets ten times as long.
 
 The deadlines in code and policy suit an ordinary machine. At start the fork server measures how long a fixed piece of
 work takes, and logs the resulting factor. SUPERVISION_TIME_SCALE=3 sets the factor instead. It applies to the
@@ -72,7 +72,7 @@ def find() -> tuple[float, str]:
 
 
 def establish(log: logging.Logger) -> None:
-    """Find the factor, use it and say so; once in a process."""
+    """Measure the factor, use it and log it; once in a process."""
     if _scale.is_established:
         return
     factor, why = find()

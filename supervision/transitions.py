@@ -1,8 +1,8 @@
-"""What a supervisor does when something happens to a child. Pure: `decide(state, event, now, rng) -> state, orders`.
+"""The decisions of a supervisor about its children. Pure: `decide(state, event, now, rng) -> state, orders`.
 
-`TRANSITIONS` says what each event means in each phase. A pair that is not in it changes nothing, so events may be
+`TRANSITIONS` defines each event in each phase. A missing pair changes nothing, so events may be
 repeated. After each event `_settle` gives the orders that are due: it stops children one at a time in reverse order,
-and starts children in listed order. The terms are those of OTP.
+and starts children in listed order. The terms are OTP's.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _count_total(state: SupervisorState, now: float) -> tuple[SupervisorState, b
 
 
 def _excuse(state: SupervisorState, name: str) -> SupervisorState:
-    """Take back what the last failure of the child added to the counts of restarts, and to its pauses."""
+    """Undo the last failure of the child in the counts of restarts and in its pauses."""
     child = state.child(name)
     if child is None or not child.restarts.restarts:
         return state

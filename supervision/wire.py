@@ -43,7 +43,7 @@ class WireError(Exception):
 
 
 class Frame(NamedTuple):
-    """One received message. An unregistered type is refused at once; the fields are decoded when it is handled."""
+    """A received message. An unregistered type is refused at once; the fields are decoded when it is handled."""
 
     sender: str
     type: str

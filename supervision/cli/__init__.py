@@ -18,11 +18,11 @@ subcommands.py  puts the subcommands on an application's argument parser
 signals.py      which processes a signal has stopped
 status.py       `supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code
 stop.py         `supervise stop`: stops the agent in order and waits until it has ended
-streams.py      stdout and stderr that may fail: closed, a pipe that nobody reads, a full disk
+streams.py      stdout and stderr that may fail: closed, a broken pipe, a full disk
 text.py         formats durations, sizes, tables and trees for the width of the terminal
 top.py          `supervise top`: the tree, refreshed, with processor time and messages a second
 top_frame.py    what `supervise top` shows at one moment: lines of styled pieces that fit the terminal
-top_keys.py     what the keys of `supervise top` do: a table for each mode, pure
+top_keys.py     the actions of the keys of `supervise top`: a table for each mode, pure
 top_screen.py   the terminal of `supervise top`: reads single keys, colours with rich if that is installed
 tree.py         `supervise tree`: every actor with its process, as a tree
 """

@@ -32,11 +32,12 @@ class Answers:
 
     @property
     def problems(self) -> list[str]:
-        """The actors of both lists, with reasons and with what is missing without their answers."""
+        """The actors of both lists, with the reasons and the missing parts of the output."""
         return [*self.passed_over, *self.unanswered]
 
     def get(self, name: str, question: Message, reply: type[R], missing: str = "") -> R | None:
-        """The answer. None if there is none; then `problems` names the actor. `missing`: what is not shown then.
+        """The answer. None if there is none; then `problems` names the actor. `missing`: the part of the output that is
+        missing then.
 
         Raises CommandError: no agent runs, or it may not be asked.
         """

@@ -85,7 +85,7 @@ def default_files(arguments: argparse.Namespace) -> AgentFiles:
 
 
 class Context:
-    """One call of one subcommand."""
+    """A call of a subcommand."""
 
     def __init__(self, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], AgentFiles]) -> None:
         self.arguments = arguments
@@ -93,7 +93,7 @@ class Context:
         self.json: bool = arguments.output == "json"
 
     def ask(self, question: Message, reply: type[R], name: str = FORK_SERVER, timeout: float = 0.0) -> R:
-        """Ask the fork server, or an actor. `timeout`: seconds; 0: what --timeout says. Raises CommandError."""
+        """Ask the fork server, or an actor. `timeout`: seconds; 0: the value of --timeout. Raises CommandError."""
         run_dir, timeout = self.where.run_dir, timeout or self.arguments.timeout
         try:
             client = Client(run_dir)
@@ -119,7 +119,7 @@ class Context:
             client.close()
 
     def tree(self) -> Tree:
-        """Raises CommandError. The deadlines of this process are then those of the agent's machine."""
+        """Raises CommandError. Afterwards this process has the deadlines of the agent's machine."""
         tree = self.ask(GetTree(), Tree)
         time_scale.use(tree.time_scale)
         return tree
@@ -189,7 +189,7 @@ def program() -> str:
 
 
 def program_of_root() -> str:
-    """How to call `supervise` after `sudo`, which has a PATH of its own."""
+    """How to call `supervise` after `sudo`, which has its own PATH."""
     path = sys.argv[0]
     known = path.endswith(".py") or os.path.dirname(path) in ("", "/usr/bin", "/usr/local/bin")
     return "supervise" if known else shlex.quote(path)
@@ -205,7 +205,7 @@ def as_root(root_dir: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    """The text, with `supervise` in its commands (between backticks) replaced by what the user must type."""
+    """The text, with `supervise` in its commands (between backticks) replaced by the full command line."""
     typed = program()
     return text if typed == "supervise" else _COMMAND.sub(lambda _: typed, text)
 

@@ -19,7 +19,7 @@ GAVE_UP_SECONDS: Final = 600.0
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One thing that is wrong."""
+    """A problem."""
 
     subject: str
     """An actor, a service, a file."""
@@ -72,7 +72,7 @@ def of_trouble(trouble: Trouble) -> Reason:
 
 
 def unwell(actor: ActorState) -> str:
-    """What is wrong with an actor in service according to its last heartbeat: `busy 3s`, `silent 7s`; '' for
+    """The problem of an actor in service, by its last heartbeat: `busy 3s`, `silent 7s`; '' for
     nothing."""
     if actor.kind != "program" and actor.state == "running" and actor.heartbeat_age > SILENT_SECONDS:
         return f"silent {duration(actor.heartbeat_age)}"

@@ -27,7 +27,7 @@ def run(context: Context) -> int:
 
 
 def inject(context: Context, order: Inject) -> tuple[Inject, str]:
-    """Give the order; `order.name` may be the end of a name. Returns it with the full name, and what was done as text.
+    """Give the order; `order.name` may be the end of a name. Returns it with the full name, and the text of the result.
     Raises CommandError."""
     if wrong := check(order):
         raise CommandError(USAGE, wrong)

@@ -17,7 +17,7 @@ class JsonLines:
         self._begin = ","
 
     def add_bytes(self, block: bytes) -> None:
-        """Part of a log, which may begin and end within a line."""
+        """Part of a log, which may start and end within a line."""
         self._rest += block
         if b"\n" not in block:
             return
@@ -33,6 +33,6 @@ class JsonLines:
             self._rest.clear()
 
     def end(self) -> None:
-        """There are no more lines; the last one may lack its end."""
+        """End of the log; the last line may be incomplete."""
         self.end_line()
         self._out.write("[]\n" if self._begin == "[" else "\n]\n")

@@ -97,7 +97,7 @@ def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
 
 
 def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]:
-    """What to read, its name, and the full name of the actor ('': of all). Raises CommandError."""
+    """The source of the log, its name, and the full name of the actor ('': of all). Raises CommandError."""
     actor: str = context.arguments.actor
     follow = context.arguments.follow
     if context.arguments.file:

@@ -1,4 +1,4 @@
-"""The parser of `supervise` and of each subcommand: errors in two lines that say what is wrong and what would be right,
+"""The parser of `supervise` and of each subcommand: errors in two lines: the mistake, and its correction,
 and the end of a `--help`: examples, exit codes."""
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def count(text: str) -> int:
 
 
 def line_count(text: str) -> int:
-    """A count of log lines, for argparse: `-n` of kubectl is a namespace, and its user is told how to write one."""
+    """A count of log lines, for argparse: kubectl's `-n` is a namespace, so the error shows how to write one."""
     try:
         return count(text)
     except argparse.ArgumentTypeError as error:

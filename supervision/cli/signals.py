@@ -1,4 +1,4 @@
-"""Which processes a signal has stopped, as /proc shows it."""
+"""The processes that a signal has stopped, from /proc."""
 
 from __future__ import annotations
 

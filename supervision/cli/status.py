@@ -43,7 +43,7 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
 
 
 def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
-    """The headline, each reason in a line of its own, and the advice. `columns`: the width of the terminal, 0: no
+    """The headline, each reason on its own line, and the advice. `columns`: the width of the terminal, 0: no
     limit."""
     reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
     lines = [f"{health.state}: {figures(tree)}", *reasons]
@@ -51,7 +51,7 @@ def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> 
 
 
 def line(actor: ActorState) -> str:
-    """One actor that is not in service."""
+    """An actor that is not in service."""
     seconds = actor.stopping_seconds if actor.state == "stopping" else actor.uptime
     since = f" for {duration(seconds)}" if actor.pid else ""
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""

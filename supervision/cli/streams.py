@@ -1,4 +1,4 @@
-"""The standard streams, which may be closed. stdout and stderr may also be a pipe that nobody reads, a full disk, a
+"""The standard streams, which may be closed. stdout and stderr may also be a broken pipe, a full disk, a
 terminal that knows ASCII only."""
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class Expendable:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """For work that must not stop halfway: it goes on when the terminal is closed (SIGHUP) or stdout and stderr cannot
+    """For work that must not stop halfway: it continues when the terminal is closed (SIGHUP) or stdout and stderr
+    cannot
     be written."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     out, err = (cast(TextIO, Expendable(stream)) for stream in (sys.stdout, sys.stderr))

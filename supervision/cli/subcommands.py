@@ -44,7 +44,7 @@ _SINCE_FORM = "the age of the oldest line to show, as 90s, 5m or 1h30m"
 
 @dataclass(frozen=True)
 class CommandSettings:
-    """What the subcommands need from the application."""
+    """The application's input to the subcommands."""
 
     where: Callable[[argparse.Namespace], AgentFiles] = default_files
     tree_of: TreeOf | None = None
@@ -56,9 +56,9 @@ class CommandSettings:
     others: Others | None = None
     """The reasons that the application adds to `status`."""
     advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
-    """The last line of a `status` that is not ready: the command that says more."""
+    """The last line of a `status` that is not ready: the command with more details."""
     logs: str = "the log of one actor, or of a supervisor and all below it"
-    """What `logs` shows."""
+    """The options of `logs`."""
 
 
 def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:

@@ -1,4 +1,4 @@
-"""What `supervise top` shows at one moment: lines of styled pieces that fit the terminal. Pure."""
+"""A frame of `supervise top`: lines of styled pieces that fit the terminal. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATE_STYLES: Final = {"running": "good", "starting": "warning", "stopping": "w
 
 
 class Row(NamedTuple):
-    """One actor."""
+    """An actor's row."""
 
     label: str
     """Its name, as drawn."""
@@ -38,7 +38,7 @@ class Column(NamedTuple):
     """On a narrow terminal the column with the highest number is left out first."""
     style: Callable[[Row], str] = lambda row: ""
     sort: str = ""
-    """Its name among the sorts."""
+    """The name of the sort."""
 
 
 def state_style(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""What the keys of `supervise top` do: a table for each mode, pure."""
+"""The actions of the keys of `supervise top`: a table for each mode, pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Mode = Literal["table", "filter", "faults", "question", "help"]
 
 
 class TopView(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown, and how."""
+    """The view: rows, order, filter and selection."""
 
     mode: Mode = "table"
     sort: str = SORTS[0]
@@ -64,12 +64,12 @@ def press(view: TopView, key: str, names: Sequence[str]) -> KeyResult:
 
 
 def selected(view: TopView, names: Sequence[str]) -> int:
-    """The index of the selected row; 0 if it is not among them."""
+    """The index of the selected row; 0 if it is not listed."""
     return names.index(view.selected) if view.selected in names else 0
 
 
 def scrolled(view: TopView, names: Sequence[str], rows: int) -> TopView:
-    """The view, scrolled so that the selected row is among the `rows` that fit."""
+    """The view, scrolled so that the selected row is visible in `rows` lines."""
     place = selected(view, names)
     lowest, highest = max(0, place - rows + 1), max(0, min(place, len(names) - rows))
     offset = min(max(view.offset, lowest), max(highest, lowest))

@@ -25,7 +25,8 @@ def run(context: Context) -> int:
 
 
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:
-    """The actors and the fork server in one line. It says `actors`, because the node may be degraded for reasons that
+    """The actors and the fork server in one line. It counts only actors, because the node may be degraded for reasons
+    that
     only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
     return f"actors {of_actors(tree, stopped)}: {figures(tree)}"
 

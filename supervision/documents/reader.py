@@ -24,7 +24,7 @@ def read(raw: bytes, limits: DocumentLimits) -> tuple[Any, dict[str, int]]:
     try:
         return _read_json(text, limits), {}
     except json.JSONDecodeError as error:
-        # YAML in flow style begins with a brace as well
+        # YAML in flow style starts with a brace as well
         return read_yaml(text, limits, DocumentProblem("", error.lineno, f"is not JSON: {error.msg}"))
 
 

@@ -1,4 +1,4 @@
-"""What a plain YAML scalar means: YAML 1.1 as the API machinery reads it, without dates and base-60 numbers."""
+"""The meaning of a plain YAML scalar: YAML 1.1 as the API machinery reads it, without dates and base-60 numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_DIGITS: Final = 64
 
 
 def plain_scalar(text: str) -> Any:
-    """What an unquoted YAML scalar means. Raises ValueError for a number that JSON cannot hold."""
+    """The value of an unquoted YAML scalar. Raises ValueError for a number that JSON cannot hold."""
     if text in _NULLS:
         return None
     if text in _BOOLS:

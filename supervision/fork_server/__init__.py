@@ -1,6 +1,6 @@
 """The fork server: the plain, single-threaded process that forks every actor and runs no actor's code.
 
-It imports the shared modules once, freezes the heap, then forks on order, reaps, and tells supervisors how their
+It imports the shared modules once, freezes the heap, then forks on order, reaps, and reports to supervisors how their
 children ended. It watches heartbeats and memory, turns signals into an ordered stop, and answers the command line
 without asking any actor, so it answers while actors hang. Nothing here blocks.
 
@@ -10,13 +10,13 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     lifecycle.py     starting, ready, stopping          shutdown.py      the ordered stop
     at_end.py        the application's own last step
     root.py          restarts of the root               policies.py      the policies in force
-    table.py         what is known of each name         processes.py     start, stop, reap
+    table.py         the entry of each name         processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child
     programs.py      children that are other programs   disposables.py   one function in a process of its own
     watch.py         hung, too large                    probes.py        programs that do not answer
     signals.py       the meaning of each signal         watchdog.py      messages to systemd
     titles.py        what `ps` shows                    socket_store.py  listening sockets that survive their actor
-    socket_repair.py sockets that somebody removed      loop.py          readiness, timers, signals
+    socket_repair.py sockets that were removed      loop.py          readiness, timers, signals
     connection.py    frames on a nonblocking socket     run_directory.py lock, names, janitor
     lock.py          one agent for a directory          janitor.py       removes the files of a killed fork server
 
@@ -28,6 +28,6 @@ Memory, before the first fork:
     page_release.py  pages that are no longer needed    fork_hooks.py    libraries' hooks around each fork
     memory_switches.py  turns each of these off
 
-process_entry.py  one name of the tree: its state and its process (child_process.py); history.py: what is kept of it
+process_entry.py  a name of the tree: its state and its process (child_process.py); history.py: its kept facts
 thespian_base.py  the tree on Thespian's interface: `ActorSystem(systemBase=TreeBase(fork_server))`
 """

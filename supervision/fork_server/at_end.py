@@ -1,4 +1,4 @@
-"""Runs the application's last step in a process of its own, because it may hang."""
+"""Runs the application's last step in a separate process, because it may hang."""
 
 from __future__ import annotations
 

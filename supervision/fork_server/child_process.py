@@ -1,4 +1,4 @@
-"""One process of a name in the tree, from its order to its end."""
+"""A process of a name in the tree, from its order to its end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ChildProcess:
         self.stopping_since = self.stopping_since or now
 
     def explain(self, detail: str) -> None:
-        """The process says why it ends."""
+        """The process reports why it ends."""
         self.detail = detail
 
     def stopped(self, resume_timer: ScheduledCall | None) -> None:

@@ -1,7 +1,7 @@
-"""Runs one function in a process of its own, for system calls that may hang: forked from here, killed at its deadline.
+"""Runs a function in a separate process, for system calls that may hang: forked from here, killed at its deadline.
 
-The result is written to a file in memory, so nobody waits on a pipe. A process that does not end on SIGKILL (it waits
-in the kernel) is abandoned: its order is answered, it counts against a limit, and it is reaped if it ever ends.
+The result is written to a file in memory, so no process waits on a pipe. A process that does not end on SIGKILL (it
+waits in the kernel) is abandoned: its order is answered, it counts against a limit, and it is reaped if it ever ends.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MOST_BUSY = 2 * (os.cpu_count() or 1)
 ones wait in the kernel and use no processor."""
 _BUSY_SECONDS = 0.5
 MOST_ABANDONED = 64
-"""With more processes than this in all, an actor may have no more than `ALWAYS_ALLOWED`."""
+"""With more processes than this in total, an actor may have at most `ALWAYS_ALLOWED`."""
 ALWAYS_ALLOWED = 2
-"""The number of processes that each actor may always have, even while those of others hang."""
+"""The number of processes that each actor may always have, even while others' processes hang."""
 _ABANDON_SECONDS = 1.0
 
 

@@ -1,6 +1,6 @@
-"""Heap fill: occupies every free slot of the heap for good, before the first fork.
+"""Heap fill: occupies every free slot of the heap permanently, before the first fork.
 
-New objects of a process then lie together on pages of its own. An object in a slot between shared objects would cost a
+New objects of a process then lie together on private pages. An object in a slot between shared objects would cost a
 copy of the page around it. The slots take about a megabyte, once for all processes.
 
 CPython allocates objects of up to 512 bytes itself; larger ones, and what libraries need, are allocated by the C
@@ -77,7 +77,7 @@ def fill_chunks() -> int:
 
 
 def _used_end(malloc: ctypes._NamedFuncPointer, free: ctypes._NamedFuncPointer) -> int:
-    """The address where the unused end of the heap begins: no free chunk of this size lies before it."""
+    """The start address of the unused end of the heap: no free chunk of this size lies before it."""
     address = malloc(_NEVER_FREE)
     free(address)
     return int(address or 0)

@@ -1,4 +1,4 @@
-"""What the fork server remembers of a name over the ends of its processes."""
+"""The facts about a name that outlive its processes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _RETRY_SECONDS = 0.5
 
 
 class Listener:
-    """Accepts connections of its own user and forwards their frames."""
+    """Accepts connections of the same user and forwards their frames."""
 
     def __init__(self, loop: Loop, names: Names, received: Callable[[ProcessConnection, Frame], None]) -> None:
         """Raises OSError."""

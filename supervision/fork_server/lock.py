@@ -23,7 +23,7 @@ class AlreadyRunning(Exception):
 
 
 def holder_of(directory: Path) -> int:
-    """The pid of the agent that holds the directory's lock; 0 if nobody does, or its holder is gone. Raises OSError."""
+    """The pid of the agent that holds the directory's lock; 0 if it is free, or its holder is gone. Raises OSError."""
     try:
         fd = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from ..time_scale import scaled
 class Policies:
     """The policy of each name in the tree; one that is not given has the default of its spec.
 
-    Its deadlines are those of this machine (time_scale.py).
+    Its deadlines are scaled for this machine (time_scale.py).
     """
 
     def __init__(self, tree: ChildSpec, given: Mapping[str, Policy]) -> None:

@@ -31,7 +31,7 @@ class ProgramSilence:
         """Consecutive unanswered probes."""
 
     def probed(self, began: float, answered: bool | None) -> None:
-        """Record the result of a probe that began then. None: unknown, for example because no process could be
+        """Record the result of the probe with this start. None: unknown, for example because no process could be
         started."""
         if answered:
             self._since, self.unanswered = None, 0

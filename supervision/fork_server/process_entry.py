@@ -1,4 +1,4 @@
-"""One name of the tree: its state, its process if it has one, and what is kept when a process ends."""
+"""A name of the tree: its state, its process if it has one, and the facts that outlive a process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .history import LastIncident, PastEnds, ServiceTroubles
 
 @dataclass(slots=True, eq=False)
 class ProcessEntry:
-    """One name. Its fields are read by all parts of the fork server and written by its methods only."""
+    """A name. Its fields are read by all parts of the fork server and written by its methods only."""
 
     name: str
     parent: str
@@ -79,7 +79,7 @@ class ProcessEntry:
         self.process.stopping(now)
 
     def down(self) -> None:
-        """There is no process any more. Its black box, status entry and uplink are closed already."""
+        """The process is gone. Its black box, status entry and uplink are closed already."""
         self.process.cancel_timers()
         self.state, self.process = "down", ChildProcess()
 

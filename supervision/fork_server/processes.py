@@ -134,7 +134,7 @@ class ChildProcesses:
         child.process.add_timer(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
 
     def _abandon(self, child: ProcessEntry) -> None:
-        """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""
+        """SIGKILL does not end a process that waits in the kernel: the tree continues without it."""
         if child.alive and self._table.reaped(child.process.pid) is child:
             self._abandoned[child.process.pid] = child
             self._report_end(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")

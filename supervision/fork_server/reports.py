@@ -17,7 +17,7 @@ _ORDERED = ("stopped", "restarting", "parent", "fork_server")
 
 
 def is_incident(child: ProcessEntry, exited: Exited) -> bool:
-    """Whether an end is a fault: nobody ordered it, and it is not normal for its restart type."""
+    """Whether an end is a fault: it had no order, and it is not normal for its restart type."""
     if exited.cause in _ORDERED:
         return False
     if exited.cause == "exit" and exited.status == 0:

@@ -24,7 +24,7 @@ class RunDirectory:
     def __init__(self, path: Path, lock_dir: Path | None = None) -> None:
         """Takes the locks, then removes the files of an earlier agent. Raises AlreadyRunning, PeerRefused, OSError.
 
-        `lock_dir`: holds a second lock, which stays when somebody removes `path`. Both are created with mode 0700 if
+        `lock_dir`: holds a second lock, which outlives a removal of `path`. Both are created with mode 0700 if
         missing.
         """
         self._locks: list[Lock] = []

@@ -106,7 +106,7 @@ class ForkServer:
         self._lifecycle.begin_stop(1)
 
     def _names_changed(self) -> None:
-        """Actors came and went, or somebody removed sockets: those are made again, or their actor is replaced."""
+        """Actors came and went, or sockets were removed: recreate these, or replace their actor."""
         try:
             self._listener.restore()
             socket_repair.restore(self._directory.names, self._table, self._processes.kill)
@@ -160,7 +160,7 @@ class ForkServer:
             self._loop.call_later(decision, self._start_root)
 
     def _set_policies(self, order: SetPolicies) -> None:
-        """Put these policies in force and tell the supervisors. Supervisors that start later get them too."""
+        """Put these policies in force and send them to the supervisors. Supervisors that start later get them too."""
         self._policies.update(order.policies)
         for child in self._table:
             child.apply_policy(changed(child, self._policies.of(child.name, child.policy)))

@@ -1,4 +1,4 @@
-"""Repairs sockets of actors that somebody has removed from the run directory."""
+"""Repairs sockets of actors that were removed from the run directory."""
 
 from __future__ import annotations
 

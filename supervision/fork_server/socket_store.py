@@ -44,7 +44,7 @@ class SocketStore:
         """The actor's process has ended. `keep`: its next incarnation inherits the sockets."""
         server_end = self._channels.get(name)
         if server_end is not None:
-            self._receive(name, server_end)  # descriptors that it sent just before its end may still be unread
+            self._receive(name, server_end)  # descriptors that the actor sent just before its end may still be unread
         self._close_channel(name)
         if not keep:
             for fds in self._sockets.pop(name, {}).values():

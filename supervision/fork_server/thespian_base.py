@@ -1,7 +1,7 @@
 """The tree on Thespian's interface: `ActorSystem(systemBase=TreeBase(fork_server))`, in the fork server's own process.
 
 That process runs no actor code and receives no actor messages. Other processes talk to the actors with `client.py`, or
-with `system_base.NativeBase`, which starts a fork server of its own.
+with `system_base.NativeBase`, which starts its own fork server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ForkServerTree(Protocol):
 
 
 class TreeBase:
-    """What Thespian's ActorSystem delegates to. Its one primary actor is the root supervisor."""
+    """The system base of Thespian's ActorSystem. Its only primary actor is the root supervisor."""
 
     def __init__(self, tree: ForkServerTree) -> None:
         self._tree = tree

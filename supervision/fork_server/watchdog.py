@@ -1,4 +1,4 @@
-"""Tells the service manager that the agent is ready, that it stops, and that the root supervisor is alive."""
+"""Notifies the service manager that the agent is ready, that it stops, and that the root supervisor is alive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STOP_SECONDS: Final = 150.0
 class Watchdog:
     """Feeds systemd's watchdog while the root's heartbeat is current; nothing else counts as the agent's health.
 
-    systemd measures start, stop and watchdog by its own deadlines, so it is told longer ones on a slow machine, and
+    systemd measures start, stop and watchdog by its own deadlines, so it gets longer ones on a slow machine, and
     where a child may take longer for its start."""
 
     def __init__(self, loop: Loop, table: ProcessTable) -> None:
