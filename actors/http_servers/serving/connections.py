@@ -140,7 +140,7 @@ class BoundedServer(HTTPServer):
         the client has sent in advance, so it does not notice the end."""
         self._looks = False
         for stream in [*self._unauthenticated, *self._owners]:
-            if not stream.closed() and not stream.reading() and _has_left(stream.socket):
+            if not stream.closed() and not stream.reading() and has_left(stream.socket):
                 stream.close()
         if self._unauthenticated or self._owners:
             self._look_later()
@@ -152,6 +152,6 @@ class BoundedServer(HTTPServer):
         super().on_close(server_conn)
 
 
-def _has_left(sock: socket.socket) -> bool:
+def has_left(sock: socket.socket) -> bool:
     """Whether the other end has closed the connection, even if unread bytes are left."""
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != _ESTABLISHED

@@ -6,6 +6,14 @@ import errno
 import socket
 from typing import Final
 
+_KEEPALIVE: Final = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 9),
+)
+"""Each connection inherits these options, which are Go's: a client that has vanished without an end, such as a machine
+that lost its power, is noticed after some two minutes."""
 _NO_FAMILY: Final = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
 
 
@@ -38,7 +46,8 @@ def listening(address: str, port: int, backlog: int) -> list[socket.socket]:
 def _socket(family: socket.AddressFamily, address: str, port: int, backlog: int) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for option in ((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1), *_KEEPALIVE):
+            sock.setsockopt(*option)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind((address, port))

@@ -1,6 +1,7 @@
 """Copies between a caller and a runtime in both directions, at the speed of the slower one, until one of them ends.
 
-After a runtime has closed, it gets no more input, and the caller gets all of its output, however slowly it reads.
+After a runtime has closed, it gets no more input, and the caller gets all of its output, however slowly it reads. A
+caller that has closed while the runtime takes none of its input ends the stream, too.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from typing import Any, Final
 
 from tornado.iostream import IOStream, StreamClosedError
 
+from actors.http_servers.serving.connections import has_left
+
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
 """Seconds for a runtime to take the last input of a caller that has closed, and for a caller to close after the last
 output. If a connection is closed with unread input, it is reset, and output on its way to the caller is lost."""
+LOOK_SECONDS: Final = 5.0
+"""Seconds between checks for a caller that is gone: its end comes behind input that nobody reads while the runtime
+takes none."""
 
 
 class Activity:
@@ -48,7 +54,7 @@ async def run(
     tasks = [asyncio.ensure_future(direction(activity)) for direction in (from_caller, from_runtime)]
     inward, outward = tasks
     try:
-        await _first_end(tasks, activity, idle_seconds)
+        await _first_end(tasks, caller, activity, idle_seconds)
         if outward.done() and not caller.closed():
             _end_output(caller)
             await asyncio.wait([inward], timeout=LINGER_SECONDS)
@@ -60,12 +66,17 @@ async def run(
         runtime.close()
 
 
-async def _first_end(directions: list[asyncio.Task[None]], activity: Activity, idle_seconds: float) -> None:
+async def _first_end(
+    directions: list[asyncio.Task[None]], caller: IOStream, activity: Activity, idle_seconds: float
+) -> None:
     while True:
-        left = activity.at + idle_seconds - time.monotonic() if idle_seconds else None
-        if left is not None and left <= 0:
+        quiet = time.monotonic() - activity.at
+        if idle_seconds and quiet >= idle_seconds:
             return
-        done, _ = await asyncio.wait(directions, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if quiet >= LINGER_SECONDS and not caller.closed() and has_left(caller.socket):
+            return
+        timeout = min(LOOK_SECONDS, idle_seconds - quiet) if idle_seconds else LOOK_SECONDS
+        done, _ = await asyncio.wait(directions, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if done:
             return
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import socket
+import struct
+import sys
+import termios
 from collections.abc import AsyncIterator
 
 import pytest
@@ -146,3 +150,34 @@ async def test_a_departed_caller_ends_the_stream_while_the_runtime_continues(pro
         assert one.task is not None
         await asyncio.wait_for(one.task, 10)
         assert one.far.closed()
+
+
+@pytest.mark.parametrize("how", ["closes", "resets"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_a_caller_that_leaves_while_the_runtime_takes_no_input_ends_the_stream(
+    protocol: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(joined_streams, "LOOK_SECONDS", 0.05)
+    async with stream(protocol) as one:
+        one.begin()
+        assert one.task is not None
+        loop, near = asyncio.get_running_loop(), one.near.socket
+        while not await _is_unread(near):
+            await loop.sock_sendall(one.caller, one.sent(b"x" * 16_000))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(one.task), 0.5)  # a runtime may be slow
+        if how == "resets":
+            one.caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        one.caller.close()
+        await asyncio.wait_for(one.task, 10)
+        assert one.far.closed()
+
+
+async def _is_unread(sock: socket.socket) -> bool:
+    """Whether received bytes stay unread for a while."""
+    for _ in range(20):
+        await asyncio.sleep(0.005)
+        if not int.from_bytes(fcntl.ioctl(sock, termios.FIONREAD, bytes(4)), sys.byteorder):
+            return False
+    return True

@@ -30,6 +30,15 @@ def test_a_wildcard_listens_on_both_families(address):
         sock.close()
 
 
+def test_connections_notice_a_client_that_vanishes_without_an_end():
+    (listener,) = listening("127.0.0.1", 0, 5)
+    client = socket.create_connection(listener.getsockname(), 5)
+    connection, _ = listener.accept()
+    with listener, client, connection:
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 15
+
+
 @pytest.mark.skipif(not socket.has_ipv6, reason="NOT TESTED: this Python has no IPv6")
 def test_both_sockets_are_made_where_the_host_has_ipv6():
     try:
