@@ -6,11 +6,9 @@ again.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, ApiAnswer, ApiCall
@@ -115,8 +113,7 @@ class ImageManager(Actor):
 
         providers = credential_providers.load(path, bin_dir)
         with suppress(OSError):
-            digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-            self.metrics.gauge("kubelet_credential_provider_config_info", 1, hash=f"sha256:{digest}")
+            self.metrics.gauge("kubelet_credential_provider_config_info", 1, hash=credential_providers.digest(path))
         return CredentialPlugins(
             providers, bin_dir, Identities(self._call).identify, self.log.warning, metrics=self.metrics
         )

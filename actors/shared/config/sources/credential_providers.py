@@ -6,6 +6,7 @@ invalid one prevents the start.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -80,6 +81,15 @@ def load(path: str, bin_dir: str) -> list[Provider]:
     if problems:
         raise ConfigErrors(problems)
     return [provider for _, provider in found]
+
+
+def digest(path: str) -> str:
+    """The hash of a readable configuration that kubelet_credential_provider_config_info shows, over all its files."""
+    found = hashlib.sha256()
+    for file in _files(path, []):
+        raw = read_bounded(file)
+        found.update(len(raw).to_bytes(8, "big") + raw)
+    return f"sha256:{found.hexdigest()}"
 
 
 def check(path: str, bin_dir: str) -> list[ConfigProblem]:

@@ -39,6 +39,20 @@ def fill_eviction(base: dict[str, Any]) -> None:
         base["evictionHard"] = {**DEFAULT_EVICTION_HARD, **hard}
 
 
+def fix_report_frequency(base: dict[str, Any], *, drop_ins: bool) -> None:
+    """Set the default of nodeStatusReportFrequency as the base document has it; in place.
+
+    It follows nodeStatusUpdateFrequency of that document alone: a drop-in with an update frequency leaves it.
+    """
+    update, report = "nodeStatusUpdateFrequency", "nodeStatusReportFrequency"
+    if report in base and not _is_zero(base[report], _DEFAULTS.nodeStatusReportFrequency):
+        return
+    if update in base and not _is_zero(base[update], _DEFAULTS.nodeStatusUpdateFrequency):
+        base[report] = base[update]
+    elif drop_ins:
+        base[report] = str(_DEFAULTS.nodeStatusReportFrequency)
+
+
 def drop_zeros(data: dict[str, Any]) -> None:
     """Remove the zeros that mean "not given" from the documents, in place."""
     for path in ZERO_IS_UNSET:

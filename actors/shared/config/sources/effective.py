@@ -78,6 +78,7 @@ def _merge_documents(documents: Sequence[Document], sources: dict[str, str]) -> 
             sources[leaf] = source_of(document, leaf)
         if index == 0:
             defaults.fill_eviction(data)
+            defaults.fix_report_frequency(data, drop_ins=len(documents) > 1)
     data = without_nulls(data)
     if not documents:
         defaults.fill_eviction(data)

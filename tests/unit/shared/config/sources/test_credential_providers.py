@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load as load_agent
-from actors.shared.config.sources.credential_providers import API_VERSIONS, check, is_pattern, load
+from actors.shared.config.sources.credential_providers import API_VERSIONS, check, digest, is_pattern, load
 
 GOOD = {
     "name": "plug",
@@ -42,6 +43,15 @@ def test_a_file_of_each_version_is_read(tmp_path, bin_dir, version):
     [found] = load(written(tmp_path / "c", GOOD, version=version), bin_dir)
     assert (found.name, found.args, float(found.defaultCacheDuration or 0)) == ("plug", ["get"], 43200.0)
     assert found.env[0].value == "1"
+
+
+def test_the_hash_covers_each_file_with_its_length_in_their_order(tmp_path):
+    (tmp_path / "20.json").write_text("b")
+    (tmp_path / "10.yaml").write_text("aa")
+    (tmp_path / "README").write_text("not read")
+    framed = b"\0\0\0\0\0\0\0\2aa" + b"\0\0\0\0\0\0\0\1b"
+    assert digest(str(tmp_path)) == f"sha256:{hashlib.sha256(framed).hexdigest()}"
+    assert digest(str(tmp_path / "10.yaml")) == f"sha256:{hashlib.sha256(framed[:10]).hexdigest()}"
 
 
 def test_the_files_of_a_directory_are_merged_in_their_order(tmp_path, bin_dir):
