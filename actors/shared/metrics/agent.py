@@ -31,9 +31,9 @@ _PROGRAM: Final = (
         "platform",
     ),
     gauge("version_info", "1, with versions as labels", "binary", "component", "emulation", "min_compat"),
-    gauge("kubernetes_feature_enabled", "1 when the feature gate is on, else 0", "name", "stage"),
-    counter("disabled_metrics_total", "metrics that are switched off"),
-    counter("hidden_metrics_total", "metrics that are hidden"),
+    gauge("kubernetes_feature_enabled", "1 if the feature gate is on, else 0", "name", "stage"),
+    counter("disabled_metrics_total", "metrics switched off by configuration"),
+    counter("hidden_metrics_total", "metrics omitted because of their deprecation"),
     gauge("process_start_time_seconds", "start of the agent, seconds since 1970"),
     counter("process_cpu_seconds_total", "CPU time of all processes of the agent, in seconds"),
     gauge("process_resident_memory_bytes", "memory of all processes of the agent"),
@@ -49,7 +49,7 @@ _PROGRAM: Final = (
     gauge("kubelet_node_startup_post_registration_duration_seconds", "time from registration to ready"),
     gauge(
         "kubelet_graceful_shutdown_start_time_seconds",
-        "begin of the last graceful shutdown, seconds since 1970",
+        "start of the last graceful shutdown, seconds since 1970",
         begins_at_zero=True,
     ),
     gauge(
@@ -61,12 +61,12 @@ _PROGRAM: Final = (
 )
 
 _TREE: Final = (
-    gauge("troupelet_actor_up", "1 when the actor runs, else 0", "actor"),
+    gauge("troupelet_actor_up", "1 if the actor runs, else 0", "actor"),
     counter("troupelet_actor_restarts_total", "restarts of the actor", "actor"),
     gauge("troupelet_actor_memory_bytes", "memory of the actor's process, as its ceiling counts it", "actor"),
-    gauge("troupelet_actor_mailbox_messages", "messages that wait in the actor", "actor"),
+    gauge("troupelet_actor_mailbox_messages", "messages in the actor's mailbox", "actor"),
     gauge("troupelet_actor_uptime_seconds", "age of the actor's process", "actor"),
-    gauge("troupelet_actor_busy_seconds", "time for which the actor has handled its current message", "actor"),
+    gauge("troupelet_actor_busy_seconds", "time since the actor started to handle its current message", "actor"),
     gauge("troupelet_actor_heartbeat_age_seconds", "time since the actor's last heartbeat", "actor"),
     counter("troupelet_actor_messages_handled_total", "messages that the actor's process has handled", "actor"),
     counter("troupelet_actor_messages_dropped_total", "messages that the actor's process has dropped", "actor"),
@@ -75,8 +75,8 @@ _TREE: Final = (
 )
 
 _SERVERS: Final = (
-    gauge("kubelet_http_inflight_requests", "requests that are being served", *_HTTP),
-    counter("kubelet_http_requests_total", "requests that were served", *_HTTP),
+    gauge("kubelet_http_inflight_requests", "requests in progress", *_HTTP),
+    counter("kubelet_http_requests_total", "served requests", *_HTTP),
     histogram("kubelet_http_requests_duration_seconds", "time to serve a request", *_HTTP),
     counter("kubelet_websocket_streaming_requests_total", "streams over WebSocket", "subresource"),
     counter("kubelet_pod_resources_endpoint_requests_total", "calls of the pod resources API", _VERSION),
@@ -91,9 +91,9 @@ _SERVERS: Final = (
     counter("kubelet_pod_requests_total", "calls of the pods API", *_POD_CALLS),
     counter("kubelet_pod_requests_list_total", "calls of ListPods", *_POD_CALLS),
     counter("kubelet_pod_requests_get_total", "calls of GetPod", *_POD_CALLS),
-    counter("kubelet_pod_requests_watch_total", "calls of WatchPods that have ended", *_POD_CALLS),
-    counter("kubelet_pod_watch_events_dropped_total", "watches that were ended because their client was too slow"),
-    gauge("kubernetes_healthcheck", "1 when the last run of the health check passed, else 0", "name", "type"),
+    counter("kubelet_pod_requests_watch_total", "ended calls of WatchPods", *_POD_CALLS),
+    counter("kubelet_pod_watch_events_dropped_total", "watches ended because their client was too slow"),
+    gauge("kubernetes_healthcheck", "1 if the last run of the health check passed, else 0", "name", "type"),
     counter("kubernetes_healthchecks_total", "results of the health check", "name", "status", "type"),
 )
 
@@ -102,24 +102,24 @@ _API_SERVER: Final = (
     histogram("rest_client_request_duration_seconds", "time of a request", "host", "verb", buckets=_API_SECONDS),
     histogram(
         "rest_client_rate_limiter_duration_seconds",
-        "time that a request was held back by the client's rate limit",
+        "time that a request waited for the client's rate limit",
         "host",
         "verb",
         buckets=_API_SECONDS,
     ),
     histogram("rest_client_request_size_bytes", "size of a request", "host", "verb", buckets=_API_BYTES),
-    histogram("rest_client_response_size_bytes", "size of an answer", "host", "verb", buckets=_API_BYTES),
+    histogram("rest_client_response_size_bytes", "size of a response", "host", "verb", buckets=_API_BYTES),
     counter("rest_client_exec_plugin_call_total", "runs of a credential plugin", "call_status", "code"),
     histogram(
         "rest_client_exec_plugin_certificate_rotation_age",
-        "age of a credential plugin's certificate when it was replaced, in seconds",
+        "age of a credential plugin's certificate at its replacement, in seconds",
         buckets=(600, 1800, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000),
     ),
     gauge("rest_client_exec_plugin_ttl_seconds", "time until a credential plugin's certificate expires"),
-    counter("rest_client_request_retries_total", "requests that were made again", "code", "host", "verb"),
+    counter("rest_client_request_retries_total", "retried requests", "code", "host", "verb"),
     counter("troupelet_events_total", "events that actors have reported", "type", "reason"),
     counter("troupelet_events_dropped_total", "events that were not sent", "why"),
-    counter("troupelet_lease_failures_total", "renewals of the node lease that failed"),
+    counter("troupelet_lease_failures_total", "failed renewals of the node lease"),
     gauge("troupelet_lease_renewed_timestamp_seconds", "last renewal of the node lease, seconds since 1970"),
     gauge("troupelet_cached_objects", "secrets and config maps in the cache"),
     gauge("troupelet_object_watches", "watches of secrets and config maps"),
@@ -131,14 +131,14 @@ _CERTIFICATES: Final = (
     gauge("kubelet_certificate_manager_server_ttl_seconds", "time until the serving certificate expires"),
     histogram(
         "kubelet_certificate_manager_server_rotation_seconds",
-        "age of the serving certificate when it was replaced",
+        "age of the serving certificate at its replacement",
         buckets=_CERTIFICATE_AGES,
     ),
     counter("kubelet_server_expiration_renew_errors", "failed renewals of the serving certificate"),
 )
 
 _TRACES: Final = (
-    counter("troupelet_trace_spans_exported_total", "spans that the collector has taken"),
+    counter("troupelet_trace_spans_exported_total", "spans accepted by the collector"),
     counter("troupelet_trace_spans_dropped_total", "spans that were not exported", "reason"),
 )  # fmt: skip
 

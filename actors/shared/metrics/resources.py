@@ -29,53 +29,53 @@ _IMAGES: Final = (
         "kubelet_image_pull_duration_seconds", "time of a pull, by the image's size", "image_size_in_bytes",
         buckets=_PULL_SECONDS,
     ),
-    counter("kubelet_image_garbage_collected_total", "images that were removed", "reason"),
+    counter("kubelet_image_garbage_collected_total", "removed images", "reason"),
     counter(
-        "kubelet_image_manager_ensure_image_requests_total", "questions whether an image is there",
+        "kubelet_image_manager_ensure_image_requests_total", "checks whether an image is present",
         "present_locally", "pull_policy", "pull_required",
     ),
     histogram("kubelet_credential_provider_plugin_duration", "time of a credential plug-in, in seconds", "plugin_name"),
     gauge("kubelet_credential_provider_config_info", "1, with the hash of the configuration of plug-ins", "hash"),
-    counter("kubelet_imagemanager_image_mustpull_checks_total", "checks whether a pod may use an image", "result"),
+    counter("kubelet_imagemanager_image_mustpull_checks_total", "checks of a pod's credentials for an image", "result"),
     gauge("kubelet_imagemanager_ondisk_pulledrecords", "records of pulled images on disk"),
     gauge("kubelet_imagemanager_ondisk_pullintents", "records of unfinished pulls on disk"),
     counter("kubelet_credential_provider_plugin_errors_total", "failed runs of a credential plug-in", "plugin_name"),
-    counter("kubelet_image_volume_requested_total", "image volumes that pods ask for"),
-    counter("kubelet_image_volume_mounted_succeed_total", "image volumes that were mounted"),
+    counter("kubelet_image_volume_requested_total", "requested image volumes"),
+    counter("kubelet_image_volume_mounted_succeed_total", "mounted image volumes"),
     counter("kubelet_image_volume_mounted_errors_total", "image volumes that could not be mounted"),
 )  # fmt: skip
 
 _CGROUPS: Final = (
     gauge("kubelet_cgroup_version", "version of cgroups, 1 or 2"),
-    counter("kubelet_device_plugin_registration_total", "device plugins that have registered", "resource_name"),
+    counter("kubelet_device_plugin_registration_total", "registrations of device plugins", "resource_name"),
     histogram("kubelet_device_plugin_alloc_duration_seconds", "time of a device plugin's Allocate", "resource_name"),
     gauge("kubelet_memory_qos_node_memory_min_bytes", "memory of all pods that the kernel never reclaims"),
     gauge("kubelet_memory_qos_node_memory_low_bytes", "memory of all pods that the kernel reclaims last"),
     histogram("kubelet_cgroup_manager_duration_seconds", "time of an operation on a cgroup", "operation_type"),
-    counter("kubelet_admission_rejections_total", "pods that were refused", "reason"),
+    counter("kubelet_admission_rejections_total", "pods rejected at admission", "reason"),
 )
 
 _EVICTIONS: Final = (
-    counter("kubelet_evictions", "pods that were evicted, by what the node was short of", "eviction_signal"),
+    counter("kubelet_evictions", "evicted pods, by signal", "eviction_signal"),
     histogram(
-        "kubelet_eviction_stats_age_seconds", "age of the figures that a pod was evicted by", "eviction_signal",
+        "kubelet_eviction_stats_age_seconds", "age of the figures for an eviction", "eviction_signal",
         buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
     ),
-    counter("kubelet_preemptions", "pods that were ended for a critical one, by what it lacked", "preemption_signal"),
+    counter("kubelet_preemptions", "pods preempted for a critical pod, by its missing resource", "preemption_signal"),
 )  # fmt: skip
 
 _MANAGERS: Final = (
-    counter("kubelet_cpu_manager_pinning_requests_total", "containers that ask for CPUs of their own"),
-    counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get CPUs of their own"),
+    counter("kubelet_cpu_manager_pinning_requests_total", "containers that request exclusive CPUs"),
+    counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get exclusive CPUs"),
     gauge(
-        "kubelet_cpu_manager_shared_pool_size_millicores", "CPUs that are shared, in thousandths", begins_at_zero=True
+        "kubelet_cpu_manager_shared_pool_size_millicores", "shared CPUs, in thousandths", begins_at_zero=True
     ),
     gauge(
         "kubelet_cpu_manager_exclusive_cpu_allocation_count",
-        "CPUs that containers have for their own",
+        "exclusive CPUs of containers",
         begins_at_zero=True,
     ),
-    gauge("kubelet_cpu_manager_allocation_per_numa", "CPUs of a node that containers have for their own", "numa_node"),
+    gauge("kubelet_cpu_manager_allocation_per_numa", "exclusive CPUs of containers, by NUMA node", "numa_node"),
     counter(
         "kubelet_container_aligned_compute_resources_count", "containers or pods whose hardware is aligned",
         "scope", "boundary",
@@ -84,10 +84,10 @@ _MANAGERS: Final = (
         "kubelet_container_aligned_compute_resources_failure_count",
         "containers or pods whose hardware could not be aligned", "scope", "boundary",
     ),
-    counter("kubelet_memory_manager_pinning_requests_total", "containers that ask for memory of one NUMA node"),
-    counter("kubelet_memory_manager_pinning_errors_total", "containers that did not get memory of one NUMA node"),
+    counter("kubelet_memory_manager_pinning_requests_total", "containers that request pinned memory"),
+    counter("kubelet_memory_manager_pinning_errors_total", "containers that did not get pinned memory"),
     counter("kubelet_topology_manager_admission_requests_total", "pods whose topology was checked"),
-    counter("kubelet_topology_manager_admission_errors_total", "pods that were refused for their topology"),
+    counter("kubelet_topology_manager_admission_errors_total", "pods rejected for their topology"),
     histogram(
         "kubelet_topology_manager_admission_duration_ms", "time to check a pod's topology, in milliseconds",
         buckets=_ADMISSION_MILLISECONDS,
@@ -107,7 +107,7 @@ _CLAIMS: Final = (
         "dra_grpc_operations_duration_seconds", "time of a call to a DRA driver",
         "driver_name", "method_name", "grpc_status_code", buckets=_CLAIM_SECONDS,
     ),
-    gauge("dra_resource_claims_in_use", "prepared resource claims, by driver and of all as <any>", "driver_name"),
+    gauge("dra_resource_claims_in_use", "prepared resource claims by driver, and all as <any>", "driver_name"),
 )  # fmt: skip
 
 METRICS: Final[tuple[Metric, ...]] = (*_RUNTIME, *_IMAGES, *_CGROUPS, *_EVICTIONS, *_MANAGERS, *_CLAIMS)
