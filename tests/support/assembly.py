@@ -271,6 +271,13 @@ class Assembly:
         if isinstance(message, ApiCall) and message.path == f"/api/v1/nodes/{self.agent.node_name}":
             node = self.store.get_object(GetObject(ObjectRef("Node", self.agent.node_name)))
             return ApiAnswer(status=200 if node.body else 404, body=node.body)
+        if isinstance(message, ApiCall) and "/persistentvolume" in message.path:
+            *_, plural, name = message.path.split("/")
+            kind = "PersistentVolumeClaim" if plural.endswith("claims") else "PersistentVolume"
+            found = self.objects.get((kind, name))
+            if found is None:
+                return ApiAnswer(status=404, reason="NotFound", message=f'{plural} "{name}" not found')
+            return ApiAnswer(status=200, body=json.dumps(found).encode())
         if isinstance(message, ApiCall) and "/pods" in message.path:
             before = {uid: pod["metadata"]["resourceVersion"] for uid, pod in self._pods().items()}
             answer = self.store.answer(message)
@@ -338,13 +345,18 @@ def played(fake: FakeRuntime) -> ExitStack:
     """While this is entered, whoever makes a client of the runtime gets one of the fake. Within virtual time only."""
     stack = ExitStack()
     stack.enter_context(patch.object(propagation, "make_shared", lambda path: False))
-    stack.enter_context(patch.object(memory_mounts, "mount_memory", lambda *_: True))
+    stack.enter_context(patch.object(memory_mounts, "mount_memory", _makes_directory))
     for look in (pod_lookup.look, pod_lookup.look_at):  # their clock is bound when they are made
         stack.enter_context(patch.object(look, "__defaults__", (time.monotonic,)))
     for name in _USERS_OF_THE_RUNTIME:
         module = importlib.import_module(f"actors.{name}")
         stack.enter_context(patch.object(module, "CriClient", lambda *_, **__: fake.client()))
     return stack
+
+
+def _makes_directory(path: str, *_: Any) -> bool:
+    Path(path).mkdir(parents=True, exist_ok=True)
+    return True
 
 
 def _through_the_wire(message: Any) -> Any:
