@@ -25,7 +25,8 @@ harness.py            runs one actor in the test's event loop, with fake neighbo
 fake_answers.py       the test's answers to the actor's questions
 fake_disposables.py   runs the test's functions in place of disposable processes
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
-incidents.py          incident records: one JSON line per fault, in a bounded file that the fork server writes
+incidents.py          incident records: their fields, and the bounded file of JSON lines that holds them
+incident_file.py      writes incident records to that file
 intensity.py          restart intensity as in Erlang/OTP: a limit of restarts within a period
 link.py               the link from this actor to one receiver: its queue, its window
 listeners.py          listening sockets that survive their actor

@@ -29,7 +29,7 @@ from supervision.application import Application, LastSteps, ShownFiles
 from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
-from supervision.incidents import Incidents
+from supervision.incident_file import Incidents
 from supervision.spec import ChildSpec, Policy
 
 from . import memory_profile, start_checks

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..incidents import MAX_BYTES, GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from ..incident_file import MAX_BYTES
+from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
 from .command import OK, REFUSED, CommandError, Context, like
 from .text import duration, table, table_with_texts, terminal_columns

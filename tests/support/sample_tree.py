@@ -16,7 +16,7 @@ from typing import Any, Literal
 from supervision import logs
 from supervision.actor import Actor, Address, on
 from supervision.application import Application, ShownFiles
-from supervision.incidents import Incidents
+from supervision.incident_file import Incidents
 from supervision.message import Message
 from supervision.policy import load
 from supervision.quarantine import Journal, report_death

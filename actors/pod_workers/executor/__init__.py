@@ -5,6 +5,7 @@ claims.py             the resource claims of a pod: its devices by dynamic resou
 cleanup.py            cleans up after a pod: volumes, cgroup, dead containers, logs, its directory
 container_parts.py    collects everything that a container is created from: environment, mounts, limits, security
 container_starter.py  creates and starts sandboxes and containers: builds their configuration, calls the runtime
+container_stops.py    stops containers over CRI, each after its preStop hook and in its turn
 execution.py          the execution of effects for one pod: its state, which only events change
 hardware.py           the CPUs, memory nodes and devices of a container that is about to be created
 hooks.py              postStart and preStop: a command in the container, an HTTP request to it, or a pause
@@ -19,7 +20,7 @@ services.py           the services that all pod workers of a shard share
 shard_metrics.py      metrics of a shard's pods: synchronizations, starts of sandboxes and containers
 spans.py              tracing spans of a pod worker; names and attributes are the kubelet's
 starts.py             starts sandboxes and containers of a pod, and runs postStart hooks
-termination.py        stops containers and sandboxes
+termination.py        stops the containers and sandboxes of a pod, and reports it
 unlisted.py           start and end of pods with running containers that the runtime does not list
 user_ids.py           asks for the IDs of a pod with a user namespace
 volumes.py            the volumes of a running pod

@@ -1,19 +1,17 @@
-"""Stops containers and sandboxes.
+"""Stops the containers and sandboxes of a pod, and reports it.
 
-All preStop hooks start at once. A container is stopped after its hook and in its turn, with the rest of its grace
-period, at least two seconds. A hook runs once, however often the termination is retried."""
+A preStop hook runs once, however often the termination is retried."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from actors.pod_workers.phases.effects import RestartAll, StopContainers, StopPod
-from actors.pod_workers.phases.termination_plan import Termination, plan, waits_for
+from actors.pod_workers.phases.termination_plan import Termination, plan
 from actors.pod_workers.pod.results import (
     ContainersStopped,
     PreStopBegun,
@@ -24,19 +22,16 @@ from actors.pod_workers.pod.results import (
 from actors.pod_workers.pod.runtime import alive, created
 from actors.pod_workers.pod.starts import AllRestarting
 from actors.pod_workers.pod.state import ContainerInstance
-from actors.shared.cri.client import CriClient
 from actors.shared.cri.crash_loop import next_consecutive_restarts
-from actors.shared.cri.errors import CriError, Unavailable
-from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
-from actors.shared.kube.pod import Pod
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import CriContainer, PodRuntime
 from actors.shared.paced import pieces
 
 from . import instance_marks
+from .container_stops import PreStopObserver, failure_text, terminate_all
 from .execution import Execution
-from .hooks import HookFailed, PodIp, run_hook, unobserved
 from .unlisted import refuse_unlisted_remains
 
-MIN_GRACE_SECONDS = 2
 LEAST_GRACE_SECONDS = 1
 """The least grace period, in seconds, of the containers of a pod that ends, so that their hooks can begin, also when a
 pod with a finalizer is deleted by force."""
@@ -44,21 +39,6 @@ _AT_ONCE = 50
 """The number of containers that are announced or planned before other tasks run."""
 CREATED_TRIES = 3
 """The number of failed removals of a never-started container before the pod's termination continues without it."""
-
-
-class PreStopObserver(msgspec.Struct, frozen=True):
-    """Receives the events of preStop hooks."""
-
-    begun: Callable[[str], None]
-    """Called with the container's id before the hook runs."""
-    unreached: Callable[[str], None]
-    """Called with the container's id: the runtime was unavailable, so the hook runs again."""
-    ended: Callable[[CriContainer], None]
-    """Called when the hook has ended, with or without an error."""
-    failed: Callable[[str, str], None]
-    """Called with the container's name and the error."""
-    on_fallback: Callable[[str], None] = unobserved
-    """Called with the host that answered HTTPS with HTTP."""
 
 
 class Unstopped(CriError):
@@ -71,76 +51,6 @@ class Unstopped(CriError):
 
     def __str__(self) -> str:
         return self.details
-
-
-async def terminate_all(
-    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: PreStopObserver
-) -> list[str]:
-    """Stop the containers, each in its turn. Returns the failures, which the caller retries."""
-    ended = {one.ran.id: asyncio.Event() for one in terminations}
-    before = waits_for(pod, terminations)
-    hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
-    try:
-        stops = [
-            _stop(client, one, hooks[one.ran.id], [ended[other] for other in before[one.ran.id]], ended[one.ran.id])
-            for one in terminations
-        ]
-        failures = await asyncio.gather(*stops)
-        for one in terminations:
-            if one.pre_stop is not None and one.pre_stop.sleep is None and not hooks[one.ran.id].done():
-                observer.failed(one.ran.name, "its container was stopped before it had ended")
-    finally:
-        for hook in hooks.values():
-            hook.cancel()
-    return [failure for failure in failures if failure]
-
-
-async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: PreStopObserver) -> None:
-    if one.pre_stop is None or one.grace <= 0 or one.ran.state is not CriContainerState.RUNNING:
-        return
-    observer.begun(one.ran.id)
-    try:
-        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.on_fallback)
-    except Unavailable:
-        observer.unreached(one.ran.id)  # the stop then fails too, and both are retried
-        return
-    except HookFailed as error:
-        observer.failed(one.ran.name, str(error))
-    observer.ended(one.ran)
-
-
-async def _stop(
-    client: CriClient, one: Termination, hook: asyncio.Future[None], before: list[asyncio.Event], ended: asyncio.Event
-) -> str:
-    """Stop a container after its hook and in its turn, but no later than its grace period allows. Returns '' or the
-    failure.
-    """
-    left = one.grace - await _seconds(hook, one.grace)
-    for other in before:
-        turn = asyncio.ensure_future(other.wait())
-        try:
-            left -= await _seconds(turn, left)
-        finally:
-            turn.cancel()
-    try:
-        await client.stop_container(one.ran.id, max(MIN_GRACE_SECONDS, left))
-    except CriError as error:
-        return _failure("KillContainer", one.ran.name, error)
-    ended.set()
-    return ""
-
-
-def _failure(action: str, target: str, error: CriError) -> str:
-    """A failure, in the form of the kubelet's synchronization errors."""
-    why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
-
-
-async def _seconds(work: asyncio.Future[Any], most: int) -> int:
-    """Wait at most this long. Returns the whole seconds that it took."""
-    began = time.monotonic()
-    await asyncio.wait({work}, timeout=max(0, most))
-    return int(time.monotonic() - began)
 
 
 async def terminate(run: Execution, terminations: list[Termination]) -> None:
@@ -241,7 +151,7 @@ async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
     failures = []
     for result in results:
         if isinstance(result, CriError):
-            failures.append(_failure("KillPodSandbox", run.state.uid, result))
+            failures.append(failure_text("KillPodSandbox", run.state.uid, result))
         elif isinstance(result, BaseException):
             raise result
     return failures

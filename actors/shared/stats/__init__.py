@@ -3,6 +3,7 @@
 cgroup_usage.py     usage figures of one cgroup, from its files on cgroup v1 and v2 (cgroups(7), cgroup-v2.rst)
 claimed_volumes.py  reads which claims the volumes of a pod come from
 collector.py        takes samples of usage figures on demand, and caches each for a while
+cpu_rates.py        the CPU rate of each cgroup, from two values of its CPU time
 directory_size.py   the size of a directory that others write to: files with several names once
 disk.py             the size of directories, and the free space of their file systems
 disk_io.py          reads and writes of disks: by one cgroup, from v1's and v2's files, and in all

@@ -26,6 +26,7 @@ from supervision.metrics import Metrics
 
 from . import host, pod_cgroups
 from .cgroup_usage import CgroupUsage, read
+from .cpu_rates import CpuRates
 from .disk_usage import DiskUsageCollector
 from .hanging_paths import Disposable
 from .pod_disks import AskDrivers, no_drivers
@@ -33,8 +34,6 @@ from .processes import ProcessStats, count_of, processes_of
 from .sample import CgroupSample, ContainerSample, Network, PodSample, UsageSample, usage_of
 
 KEPT_SECONDS: Final = 10.0
-RATE_SECONDS: Final = 600.0
-"""A rate is not computed from a value older than this."""
 FIRST_RATE_SECONDS: Final = 0.2
 """The time between the two looks at a cgroup that has no rate yet."""
 _AT_ONCE: Final = 16
@@ -68,8 +67,7 @@ class Collector:
         self._tree: CgroupTree | None = None
         self._cached: tuple[float, UsageSample] | None = None
         self._looking: asyncio.Task[UsageSample] | None = None
-        self._last_cpu: dict[str, tuple[float, int]] = {}
-        self._rates: dict[str, int] = {}
+        self._rates = CpuRates()
         self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
@@ -113,7 +111,7 @@ class Collector:
             pods=found,
         )
         self._cached = (self._clock(), sample)
-        self._forget(now)
+        self._rates.forget_old(now)
         return sample
 
     def _groups(self) -> _Groups:
@@ -199,22 +197,7 @@ class Collector:
         return read(self.tree, "" if path == "/" else path)
 
     def _measure(self, path: str, usage: CgroupUsage) -> CgroupSample:
-        if usage.cpu_ns is not None:
-            before = self._last_cpu.get(path)
-            if before is not None and before[0] == usage.at:
-                return CgroupSample(path, usage, self._rates.get(path))
-            self._last_cpu[path] = (usage.at, usage.cpu_ns)
-            if before is not None and 0 < usage.at - before[0] <= RATE_SECONDS and usage.cpu_ns >= before[1]:
-                self._rates[path] = int((usage.cpu_ns - before[1]) / (usage.at - before[0]))
-            elif before is not None:
-                self._rates.pop(path, None)
-        return CgroupSample(path, usage, self._rates.get(path))
-
-    def _forget(self, now: float) -> None:
-        gone = [path for path, (at, _) in self._last_cpu.items() if not 0 <= now - at <= RATE_SECONDS]
-        for path in gone:
-            self._last_cpu.pop(path)
-            self._rates.pop(path, None)
+        return CgroupSample(path, usage, self._rates.rate_of(path, usage))
 
     async def processes(self, sample: UsageSample) -> dict[str, ProcessStats]:
         """The current processes of containers and sandboxes, by cgroup."""

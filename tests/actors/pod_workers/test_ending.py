@@ -12,7 +12,7 @@ import pytest
 from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
-from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
+from actors.pod_workers.executor.container_stops import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import KillPod, KnownPods, PodOperation, RuntimePods
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.codec import encode

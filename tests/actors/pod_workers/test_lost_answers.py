@@ -12,8 +12,8 @@ import pytest
 
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected, ResizePod
 from actors.image_manager.messages import EnsureImage, ImageReady
+from actors.pod_workers.executor.container_stops import MIN_GRACE_SECONDS
 from actors.pod_workers.executor.permit import PERMIT_SECONDS
-from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import (
     DesiredPods,
     KillPod,

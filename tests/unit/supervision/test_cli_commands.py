@@ -12,7 +12,8 @@ import pytest
 from supervision.cli.command import REFUSED, like
 from supervision.cli.incidents import lines
 from supervision.cli.subcommands import since
-from supervision.incidents import Incident, Incidents
+from supervision.incident_file import Incidents
+from supervision.incidents import Incident
 from supervision.protocol import Exited
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,7 @@ import pytest
 from actors.agent.observe.queries import AgentQueries
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context
 from supervision.faults import EXPLAINED
-from supervision.incidents import Incidents
+from supervision.incident_file import Incidents
 from supervision.protocol import Exited, Tree
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.incidents import MAX_DETAIL, Incident, Incidents, UnwrittenIncidents, incident_of, older, read
+from supervision.incident_file import Incidents
+from supervision.incidents import MAX_DETAIL, Incident, UnwrittenIncidents, incident_of, older, read
 from supervision.protocol import Exited, Started
 
 SIGKILLED = 9

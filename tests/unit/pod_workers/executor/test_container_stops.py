@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from actors.pod_workers.executor.termination import PreStopObserver, terminate_all
+from actors.pod_workers.executor.container_stops import PreStopObserver, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import AnswerTooLarge, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState

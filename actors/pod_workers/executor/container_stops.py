@@ -1,0 +1,107 @@
+"""Stops containers over CRI, each after its preStop hook and in its turn.
+
+All preStop hooks start at once. A container is stopped with the rest of its grace period, at least two seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from actors.pod_workers.phases.termination_plan import Termination, waits_for
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unavailable
+from actors.shared.cri.model import CriContainer, CriContainerState
+from actors.shared.kube.pod import Pod
+
+from .hooks import HookFailed, PodIp, run_hook, unobserved
+
+MIN_GRACE_SECONDS = 2
+
+
+class PreStopObserver(msgspec.Struct, frozen=True):
+    """Receives the events of preStop hooks."""
+
+    begun: Callable[[str], None]
+    """Called with the container's id before the hook runs."""
+    unreached: Callable[[str], None]
+    """Called with the container's id: the runtime was unavailable, so the hook runs again."""
+    ended: Callable[[CriContainer], None]
+    """Called when the hook has ended, with or without an error."""
+    failed: Callable[[str, str], None]
+    """Called with the container's name and the error."""
+    on_fallback: Callable[[str], None] = unobserved
+    """Called with the host that answered HTTPS with HTTP."""
+
+
+async def terminate_all(
+    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: PreStopObserver
+) -> list[str]:
+    """Stop the containers, each in its turn. Returns the failures, which the caller retries."""
+    ended = {one.ran.id: asyncio.Event() for one in terminations}
+    before = waits_for(pod, terminations)
+    hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
+    try:
+        stops = [
+            _stop(client, one, hooks[one.ran.id], [ended[other] for other in before[one.ran.id]], ended[one.ran.id])
+            for one in terminations
+        ]
+        failures = await asyncio.gather(*stops)
+        for one in terminations:
+            if one.pre_stop is not None and one.pre_stop.sleep is None and not hooks[one.ran.id].done():
+                observer.failed(one.ran.name, "its container was stopped before it had ended")
+    finally:
+        for hook in hooks.values():
+            hook.cancel()
+    return [failure for failure in failures if failure]
+
+
+async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: PreStopObserver) -> None:
+    if one.pre_stop is None or one.grace <= 0 or one.ran.state is not CriContainerState.RUNNING:
+        return
+    observer.begun(one.ran.id)
+    try:
+        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.on_fallback)
+    except Unavailable:
+        observer.unreached(one.ran.id)  # the stop then fails too, and both are retried
+        return
+    except HookFailed as error:
+        observer.failed(one.ran.name, str(error))
+    observer.ended(one.ran)
+
+
+async def _stop(
+    client: CriClient, one: Termination, hook: asyncio.Future[None], before: list[asyncio.Event], ended: asyncio.Event
+) -> str:
+    """Stop a container after its hook and in its turn, but no later than its grace period allows. Returns '' or the
+    failure.
+    """
+    left = one.grace - await _seconds(hook, one.grace)
+    for other in before:
+        turn = asyncio.ensure_future(other.wait())
+        try:
+            left -= await _seconds(turn, left)
+        finally:
+            turn.cancel()
+    try:
+        await client.stop_container(one.ran.id, max(MIN_GRACE_SECONDS, left))
+    except CriError as error:
+        return failure_text("KillContainer", one.ran.name, error)
+    ended.set()
+    return ""
+
+
+def failure_text(action: str, target: str, error: CriError) -> str:
+    """A failure, in the form of the kubelet's synchronization errors."""
+    why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
+
+
+async def _seconds(work: asyncio.Future[Any], most: int) -> int:
+    """Wait at most this long. Returns the whole seconds that it took."""
+    began = time.monotonic()
+    await asyncio.wait({work}, timeout=max(0, most))
+    return int(time.monotonic() - began)

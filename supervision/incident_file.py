@@ -1,0 +1,168 @@
+"""Writes incident records to a bounded file, one JSON line per fault.
+
+A line is written when the fault happens. It ends with a blank field of fixed width, which is filled in place when the
+replacement is in service. If a write fails, the record stays in memory and is written later. A full file is renamed to
+`FILE.1`, which replaces the older one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from .errors import error_reason
+from .incidents import Incident, UnwrittenIncidents, incident_of, older
+from .protocol import Exited, Started
+
+MAX_BYTES = 1024 * 1024
+_BLANK = 12
+_TAIL = b',"restart_seconds":'
+_MOST_REMEMBERED = 1024
+_MOST_UNWRITTEN = 1024
+
+
+class _Open(msgspec.Struct, frozen=True):
+    """A record with an empty blank field."""
+
+    generation: int
+    offset: int
+    at: float
+
+
+class _Unwritten(msgspec.Struct):
+    """A record that is not written yet."""
+
+    incident: Incident
+    at: float
+    restart_seconds: float | None = None
+
+
+class Incidents:
+    """The fork server's file; implements `application.IncidentSink`. `unwritten` reports an error of the disk."""
+
+    def __init__(
+        self,
+        path: Path,
+        max_bytes: int = MAX_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.path, self._max_bytes, self._clock, self._wall = path, max_bytes, clock, wall
+        self._error, self._failing_since = "", 0.0
+        self._generation = 0
+        self._recorded: dict[tuple[str, int], None] = {}
+        self._open: dict[str, list[_Open]] = {}
+        self._unwritten: deque[_Unwritten] = deque(maxlen=_MOST_UNWRITTEN)
+
+    def opened(self, exited: Exited) -> None:
+        """Write a record, once for an incarnation."""
+        key = exited.name, exited.incarnation
+        if key in self._recorded:
+            return
+        self._remember(key)
+        self._unwritten.append(_Unwritten(incident_of(exited, self._wall()), self._clock()))
+        self.flush()
+
+    def closed(self, started: Started, seconds: float) -> None:
+        """Fill the blanks of all the actor's open records: the earlier ones waited for this replacement too."""
+        records = self._open.pop(started.name, [])
+        unwritten = [each for each in self._unwritten if each.incident.actor == started.name]
+        last = max([*(each.at for each in records), *(each.at for each in unwritten)], default=0.0)
+        for each in unwritten:
+            if each.restart_seconds is None:
+                each.restart_seconds = seconds + (last - each.at)
+        for record in records:
+            try:
+                self._fill(record, seconds + (last - record.at))
+            except OSError:
+                pass  # the record stays without it
+        self.flush()
+
+    def flush(self) -> None:
+        """Write the records in memory, oldest first, until a write fails."""
+        while self._unwritten:
+            first = self._unwritten[0]
+            try:
+                offset = self._append(_line(first.incident, first.restart_seconds))
+            except OSError as error:
+                self._failing_since = self._failing_since if self._error else self._clock()
+                self._error = error_reason(error)
+                return
+            self._error = ""
+            self._unwritten.popleft()
+            if first.restart_seconds is None:
+                self._open.setdefault(first.incident.actor, []).append(_Open(self._generation, offset, first.at))
+
+    def unwritten(self) -> UnwrittenIncidents:
+        """The records in memory."""
+        incidents = [replace(each.incident, restart_seconds=each.restart_seconds) for each in self._unwritten]
+        return UnwrittenIncidents(incidents, self._error, self._failing_since)
+
+    def _remember(self, key: tuple[str, int]) -> None:
+        self._recorded[key] = None
+        while len(self._recorded) > _MOST_REMEMBERED:
+            self._recorded.pop(next(iter(self._recorded)))
+
+    def _append(self, line: bytes) -> int:
+        """Write the line; return the offset of its blank field."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if _size(self.path) + len(line) > self._max_bytes:
+            self._rotate()
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+        try:
+            end = os.fstat(fd).st_size
+            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+            data = b"\n" + line if torn else line
+            if os.pwrite(fd, data, end) < len(data):
+                os.ftruncate(fd, end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return end + len(data) - _BLANK - 2
+        finally:
+            os.close(fd)
+
+    def _rotate(self) -> None:
+        if self.path.exists():
+            os.replace(self.path, older(self.path))
+        self._generation += 1
+        # the records of an actor that never returns are rotated away, so forget them too
+        on_disk = {actor: [each for each in found if self._on_disk(each)] for actor, found in self._open.items()}
+        self._open = {actor: found for actor, found in on_disk.items() if found}
+
+    def _on_disk(self, record: _Open) -> bool:
+        return self._generation - record.generation <= 1
+
+    def _fill(self, record: _Open, seconds: float) -> None:
+        if not self._on_disk(record):
+            return
+        fd = os.open(
+            self.path if record.generation == self._generation else older(self.path),
+            os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK,  # a FIFO in its place would be waited for
+        )
+        try:
+            os.pwrite(fd, _seconds_field(seconds), record.offset)
+        finally:
+            os.close(fd)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _seconds_field(seconds: float | None) -> bytes:
+    """The blank field, wide enough for any number of seconds."""
+    return ("null" if seconds is None else f"{seconds:.6f}"[:_BLANK]).ljust(_BLANK).encode()
+
+
+def _line(incident: Incident, restart_seconds: float | None) -> bytes:
+    fields = {name: value for name, value in msgspec.structs.asdict(incident).items() if name != "restart_seconds"}
+    body = msgspec.json.encode(fields).removesuffix(b"}")
+    return body + _TAIL + _seconds_field(restart_seconds) + b"}\n"
