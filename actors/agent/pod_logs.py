@@ -25,10 +25,10 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
 from supervision.cli.answers import Answers
+from supervision.cli.argument_types import count
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, USAGE, CommandError, Context, execute, like
+from supervision.cli.command_parser import CommandSettings
 from supervision.cli.json_lines import JsonLines
-from supervision.cli.parser import count
-from supervision.cli.subcommands import CommandSettings
 from supervision.state_file import DamagedError
 
 from .inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, why_not

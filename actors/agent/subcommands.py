@@ -132,8 +132,9 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
 
     `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
     """
+    from supervision.cli.command_parser import CommandSettings
     from supervision.cli.parser import CommandParser
-    from supervision.cli.subcommands import CommandSettings, register
+    from supervision.cli.subcommands import register
 
     parser = CommandParser(
         prog="supervise",

@@ -9,7 +9,6 @@ it tries again for as long as it lives, and no other part of the agent is affect
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -21,17 +20,19 @@ from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodeProb
 from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
-from actors.shared.config.fields.shutdown_windows import Window, fitted, seconds_in_all, windows
+from actors.shared.config.fields.shutdown_windows import Window, seconds_in_all, windows
 from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
 from supervision.repeated_warnings import RepeatedWarnings
 
+from .inhibition import Inhibition
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
 from .phases import ShutdownEffect, ShutdownEvent, ShutdownPhase, decide
 from .shutdown_state import ShutdownRecord, ShutdownStateFile, boot_id, seconds, stamp
 from .termination_order import REPEAT_SECONDS, TerminationOrder
+from .unreported_pods import is_reported, unreported, with_ended
 
 RETRY_SECONDS: Final = 1.0
 POLL_SECONDS: Final = 0.2
@@ -41,9 +42,6 @@ STATUS_SECONDS: Final = 5.0
 boot."""
 PRESUMED_SECONDS: Final = 30.0
 """How much longer than its windows a shutdown is presumed to last while logind cannot be asked."""
-EPSILON: Final = 0.001
-DELAY_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds between checks whether logind has read its configuration."""
 REASON: Final = "Terminated"
 MESSAGE: Final = "Pod was terminated in response to imminent node shutdown."
 NOT_READY: Final = "node is shutting down"
@@ -60,7 +58,6 @@ class ShutdownManager(Actor):
     ) -> None:
         super().__init__()
         self._clock, self._wall, self._drop_in_dir = clock, wall, drop_in_dir
-        self._lock = -1
         self._phase = ShutdownPhase.UNKNOWN
         self._task: asyncio.Task[None] | None = None
         self._effects: dict[ShutdownEffect, Callable[[], None]] = {
@@ -76,14 +73,16 @@ class ShutdownManager(Actor):
 
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
-        self._windows = windows(self._agent.config)
         self._warnings = RepeatedWarnings(self.log)
+        self._inhibition = Inhibition(windows(self._agent.config), self.pause, self._warnings)
         self._state = ShutdownStateFile(self._agent.root_dir)
         self._state.load()
         self._boot, last = boot_id(), self._state.last
         if self.incarnation > 1 and last.is_open and last.boot == self._boot:
             self._phase = ShutdownPhase.PRESUMED
-            self.after(seconds_in_all(self._windows) + PRESUMED_SECONDS, partial(self._step, ShutdownEvent.EXPIRED))
+            self.after(
+                seconds_in_all(self._inhibition.windows) + PRESUMED_SECONDS, partial(self._step, ShutdownEvent.EXPIRED)
+            )
         self._report_state_file()
         self._measure()
         self._publish()
@@ -115,8 +114,7 @@ class ShutdownManager(Actor):
             preparing = await logind.preparing()
             self._step(ShutdownEvent.PREPARING if preparing else ShutdownEvent.NOT_PREPARING)
             if not preparing and not held:
-                await self._fit_windows(logind)
-                self._replace_lock(await logind.inhibit())
+                await self._inhibition.begin(logind)
                 if self._warnings.resolved("logind"):
                     self.log.info("a shutdown of the node waits for its pods")
             held = not preparing
@@ -128,40 +126,11 @@ class ShutdownManager(Actor):
         for effect in effects:
             self._effects[effect]()
 
-    async def _fit_windows(self, logind: Logind) -> None:
-        """Have logind wait for as long as the windows take; if it does not, cut the windows."""
-        needed, given = seconds_in_all(windows(self._agent.config)), await logind.delay()
-        if given < needed - EPSILON:
-            try:
-                await logind.raise_delay(needed)
-                for pause in DELAY_PAUSES:
-                    await self.pause(pause)
-                    given = await logind.delay()
-                    if given >= needed - EPSILON:
-                        break
-            except LogindError as error:
-                self._warnings.warn("raise", f"logind cannot be told to wait longer: {error}")
-        self._windows = fitted(windows(self._agent.config), given)
-        if given < needed - EPSILON:
-            text = "logind waits %.0f s for pods to end, not %.0f s: those of low priority have less time, or none"
-            self._warnings.warn("delay", text % (given, needed))
-        else:
-            self._warnings.resolved("delay")
-
-    def _replace_lock(self, lock: int) -> None:
-        """Take a new lock before the old one is released."""
-        self._release_lock()
-        self._lock = lock
-
-    def _release_lock(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-
     # -- a shutdown ---------------------------------------------------------------------------------------------------
     def _begin_to_end_pods(self) -> None:
-        self.log.info("the node is shutting down: its pods end within %.0f s", seconds_in_all(self._windows))
-        self._task = self.start_task(self._end_pods(self._windows), "shutdown")
+        given = self._inhibition.windows
+        self.log.info("the node is shutting down: its pods end within %.0f s", seconds_in_all(given))
+        self._task = self.start_task(self._end_pods(given), "shutdown")
 
     def _stop_ending_pods(self) -> None:
         self.log.info("the shutdown of the node was cancelled")
@@ -185,13 +154,13 @@ class ShutdownManager(Actor):
             late = len(ending.late)
             if ending.over:
                 end = min(end, now + STATUS_SECONDS)
-                if now >= end or (found.complete and all(map(_is_reported, found.pods))):
+                if now >= end or (found.complete and all(map(is_reported, found.pods))):
                     break
             await self.pause(POLL_SECONDS)
-        self._record_end(self._unreported_pods(found))
+        self._record_end(unreported(self._state.last, found))
         self._publish()
         self.log.info("the shutdown goes on, %s", "though not all pods have ended" if late else "the pods have ended")
-        self._release_lock()
+        self._inhibition.release()
 
     def _kill(self, uid: str, grace_seconds: int) -> None:
         order = KillPod(uid, REASON, MESSAGE, grace_seconds, disruption=MESSAGE)
@@ -225,19 +194,8 @@ class ShutdownManager(Actor):
         self._report_state_file()
 
     def _remember(self, pods: Iterable[LivePod]) -> None:
-        """Record the pods that end, before they do: the next boot must not start them. A static pod starts again."""
-        unreported = {*self._state.last.pods, *(pod.uid for pod in pods if pod.reported and not pod.static)}
-        self._put(tuple(sorted(unreported)))
-
-    def _unreported_pods(self, found: LivePods) -> tuple[str, ...]:
-        """The pods of the last shutdown whose end the API server does not know yet. Not those that are gone, nor those
-        that run again: another agent, or this one with another configuration, has started them."""
-        there, last = {pod.uid: pod for pod in found.pods}, self._state.last
-        return tuple(
-            uid
-            for uid in last.pods
-            if (not _is_settled(there[uid], seconds(last.end)) if uid in there else not found.complete)
-        )
+        """Record the pods that end, before they do: the next boot must not start them."""
+        self._put(with_ended(self._state.last, pods))
 
     def _put(self, pods: tuple[str, ...]) -> None:
         if pods != self._state.last.pods:
@@ -250,7 +208,7 @@ class ShutdownManager(Actor):
         if self._phase is ShutdownPhase.SHUTTING_DOWN or not self._state.last.pods:
             return
         found = await self._pods()
-        self._put(self._unreported_pods(found))
+        self._put(unreported(self._state.last, found))
         for pod in found.pods:
             if pod.uid in self._state.last.pods and not pod.finished:
                 self._kill(pod.uid, pod.grace_seconds)
@@ -283,13 +241,3 @@ class ShutdownManager(Actor):
 
 def _pod_text(pod: LivePod) -> str:
     return f"{pod.full_name} ({pod.uid})" if pod.full_name else pod.uid
-
-
-def _is_settled(pod: LivePod, end: float) -> bool:
-    """`end`: of the last shutdown, in seconds since 1970; 0.0 when it is not known."""
-    return (pod.finished and pod.status_written) or 0.0 < end < pod.started
-
-
-def _is_reported(pod: LivePod) -> bool:
-    """A static pod need not be: it starts again after the boot, and may be the API server itself."""
-    return pod.finished and (pod.status_written or pod.static)

@@ -10,58 +10,18 @@ sys.exit(arguments.execute(arguments))
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from ..protocol import Fault
-from .command import (
-    DEFAULT_ROOT_DIR,
-    NO_ANSWER,
-    NOT_RUNNING,
-    NOT_WELL,
-    OK,
-    REFUSED,
-    AgentFiles,
-    Context,
-    Run,
-    TreeOf,
-    default_files,
-    execute,
-)
-from .parser import CODES, LOCAL_CODES, count, directory, epilog, line_count, number, positive, whole_number
-
-if TYPE_CHECKING:
-    from .status import Others
-
-_ANSWER_SECONDS = 5.0
-_PART = r"(\d+(?:\.\d*)?)"
-_SINCE = re.compile(rf"(?:{_PART}h)?(?:{_PART}m)?(?:{_PART}s)?(?:{_PART}ms)?")
-_SINCE_FORM = "the age of the oldest line to show, as 90s, 5m or 1h30m"
+from .argument_types import count, line_count, number, positive, since, whole_number
+from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
+from .command_parser import CommandSettings, command_parser
+from .parser import CODES, LOCAL_CODES, epilog
 
 
-@dataclass(frozen=True)
-class CommandSettings:
-    """The application's input to the subcommands."""
-
-    where: Callable[[argparse.Namespace], AgentFiles] = default_files
-    tree_of: TreeOf | None = None
-    """None: there is no `policy check`."""
-    root_dir: str = DEFAULT_ROOT_DIR
-    """Used when --root-dir is not given."""
-    policy_file: str = "etc/supervision.yaml"
-    """The file to check by default."""
-    others: Others | None = None
-    """The reasons that the application adds to `status`."""
-    advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
-    """The last line of a `status` that is not ready: the command with more details."""
-    logs: str = "the log of one actor, or of a supervisor and all below it"
-    """The options of `logs`."""
-
-
-def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
+def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject`, `policy show` and `policy check`.
 
     `subcommands` is the result of `ArgumentParser.add_subparsers`. Each sets `execute` in the parsed arguments: a
@@ -96,66 +56,6 @@ class _Adding:
             return code
 
         return command_parser(self._subcommands, name, run, text, self.settings, examples, codes=codes)
-
-
-def command_parser(
-    subcommands: Any,
-    name: str,
-    run: Run,
-    text: str,
-    settings: CommandSettings,
-    examples: Sequence[str],
-    outputs: Sequence[str] = ("text", "json"),
-    codes: Mapping[int, str] = CODES,
-    asks: bool = True,
-) -> argparse.ArgumentParser:
-    """Add a subcommand with the common options. `examples`: lines for its --help; `outputs`: the values of -o, the
-    default first; `codes`: its exit codes; `asks`: it asks an agent; if not, it accepts the options for that but does
-    not show them."""
-    parser: argparse.ArgumentParser = subcommands.add_parser(
-        name,
-        help=text,
-        description=f"{text[0].upper()}{text[1:]}.",
-        epilog=epilog(examples, codes),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--root-dir",
-        type=directory,
-        default=settings.root_dir,
-        metavar="DIR",
-        help="the agent's root directory (default: %(default)s)" if asks else argparse.SUPPRESS,
-    )
-    parser.add_argument(
-        "--run-dir",
-        default="",
-        metavar="DIR",
-        help="the directory of the agent's sockets, if not below --root-dir" if asks else argparse.SUPPRESS,
-    )
-    parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=_ANSWER_SECONDS,
-        metavar="S",
-        help="seconds to wait for an answer (default: 5)" if asks else argparse.SUPPRESS,
-    )
-    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
-    return parser
-
-
-def since(text: str) -> float:
-    """The seconds in `90s`, `5m` or `1h30m`, for argparse; 0 needs no unit."""
-    if text == "0":
-        return 0.0
-    found = _SINCE.fullmatch(text)
-    if not text or found is None:
-        if text.isdecimal():
-            raise argparse.ArgumentTypeError(f"{text} has no unit: it is {_SINCE_FORM}")
-        wrong = "is negative" if text.startswith("-") else "is no duration"
-        raise argparse.ArgumentTypeError(f"{text or repr(text)} {wrong}: it is {_SINCE_FORM}")
-    hours, minutes, seconds, thousandths = (float(number or 0) for number in found.groups())
-    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
 
 
 def _status(subcommands: Any, settings: CommandSettings) -> None:

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from supervision.cli.command import NOT_WELL, OK, USAGE, CommandError, Context
+from supervision.cli.command_parser import CommandSettings, command_parser
 from supervision.cli.parser import LOCAL_CODES
-from supervision.cli.subcommands import CommandSettings, command_parser
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from actors.shared.kube.node_selector import Requirement
 from supervision.cli.command import REFUSED
+from supervision.cli.command_parser import CommandSettings, command_parser
 from supervision.cli.parser import CODES, epilog
-from supervision.cli.subcommands import CommandSettings, command_parser
 
 from . import label_selector
 from .describe_command import describe

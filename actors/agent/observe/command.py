@@ -10,9 +10,9 @@ import sys
 from typing import Any, Final
 
 from supervision.cli.command import OK, REFUSED, CommandError, Context
+from supervision.cli.command_parser import CommandSettings, command_parser
 from supervision.cli.inject import inject
 from supervision.cli.parser import CODES
-from supervision.cli.subcommands import CommandSettings, command_parser
 from supervision.protocol import Inject
 
 _LOOPBACK: Final = "127.0.0.1"

@@ -6,8 +6,8 @@ import argparse
 from typing import Any, Final
 
 from supervision.cli.command import NOT_WELL, OK, REFUSED, Context
+from supervision.cli.command_parser import CommandSettings, command_parser
 from supervision.cli.parser import LOCAL_CODES
-from supervision.cli.subcommands import CommandSettings, command_parser
 
 _TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
 _ABOUT: Final = """\

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from supervision.cli.argument_types import since
 from supervision.cli.command import REFUSED, like
 from supervision.cli.incidents import lines
-from supervision.cli.subcommands import since
 from supervision.incident_file import Incidents
 from supervision.incidents import Incident
 from supervision.protocol import Exited

@@ -1,0 +1,73 @@
+"""Types of arguments, for argparse: each turns a word into a value, or raises ArgumentTypeError with the reason."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+_PART = r"(\d+(?:\.\d*)?)"
+_SINCE = re.compile(rf"(?:{_PART}h)?(?:{_PART}m)?(?:{_PART}s)?(?:{_PART}ms)?")
+_SINCE_FORM = "the age of the oldest line to show, as 90s, 5m or 1h30m"
+
+
+def directory(text: str) -> str:
+    """A directory, for argparse."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
+def number(text: str) -> float:
+    """A number, for argparse."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no number") from None
+
+
+def positive(text: str) -> float:
+    """A number above zero, for argparse."""
+    value = number(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return value
+
+
+def whole_number(text: str) -> int:
+    """A whole number, for argparse."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number") from None
+
+
+def count(text: str) -> int:
+    """A whole number from zero, for argparse."""
+    value = whole_number(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def line_count(text: str) -> int:
+    """A count of log lines, for argparse: kubectl's `-n` is a namespace, so the error shows how to write one."""
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError as error:
+        if text[:1].isalpha():
+            raise argparse.ArgumentTypeError(f"{error}; a namespace is written {text}/POD") from None
+        raise
+
+
+def since(text: str) -> float:
+    """The seconds in `90s`, `5m` or `1h30m`, for argparse; 0 needs no unit."""
+    if text == "0":
+        return 0.0
+    found = _SINCE.fullmatch(text)
+    if not text or found is None:
+        if text.isdecimal():
+            raise argparse.ArgumentTypeError(f"{text} has no unit: it is {_SINCE_FORM}")
+        wrong = "is negative" if text.startswith("-") else "is no duration"
+        raise argparse.ArgumentTypeError(f"{text or repr(text)} {wrong}: it is {_SINCE_FORM}")
+    hours, minutes, seconds, thousandths = (float(number or 0) for number in found.groups())
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000

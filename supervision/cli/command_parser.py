@@ -1,0 +1,82 @@
+"""Adds a subcommand to the parser, with the options that all subcommands have."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .argument_types import directory, positive
+from .command import DEFAULT_ROOT_DIR, AgentFiles, Run, TreeOf, default_files, execute
+from .parser import CODES, epilog
+
+if TYPE_CHECKING:
+    from .status import Others
+
+_ANSWER_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class CommandSettings:
+    """The application's input to the subcommands."""
+
+    where: Callable[[argparse.Namespace], AgentFiles] = default_files
+    tree_of: TreeOf | None = None
+    """None: there is no `policy check`."""
+    root_dir: str = DEFAULT_ROOT_DIR
+    """Used when --root-dir is not given."""
+    policy_file: str = "etc/supervision.yaml"
+    """The file to check by default."""
+    others: Others | None = None
+    """The reasons that the application adds to `status`."""
+    advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
+    """The last line of a `status` that is not ready: the command with more details."""
+    logs: str = "the log of one actor, or of a supervisor and all below it"
+    """The options of `logs`."""
+
+
+def command_parser(
+    subcommands: Any,
+    name: str,
+    run: Run,
+    text: str,
+    settings: CommandSettings,
+    examples: Sequence[str],
+    outputs: Sequence[str] = ("text", "json"),
+    codes: Mapping[int, str] = CODES,
+    asks: bool = True,
+) -> argparse.ArgumentParser:
+    """Add a subcommand with the common options. `examples`: lines for its --help; `outputs`: the values of -o, the
+    default first; `codes`: its exit codes; `asks`: it asks an agent; if not, it accepts the options for that but does
+    not show them."""
+    parser: argparse.ArgumentParser = subcommands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=epilog(examples, codes),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--root-dir",
+        type=directory,
+        default=settings.root_dir,
+        metavar="DIR",
+        help="the agent's root directory (default: %(default)s)" if asks else argparse.SUPPRESS,
+    )
+    parser.add_argument(
+        "--run-dir",
+        default="",
+        metavar="DIR",
+        help="the directory of the agent's sockets, if not below --root-dir" if asks else argparse.SUPPRESS,
+    )
+    parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=_ANSWER_SECONDS,
+        metavar="S",
+        help="seconds to wait for an answer (default: 5)" if asks else argparse.SUPPRESS,
+    )
+    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
+    return parser
