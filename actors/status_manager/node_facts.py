@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -11,13 +13,17 @@ from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, Objec
 from actors.shared.config.agent import Agent
 from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_without_node
 from actors.shared.linux.host_addresses import source_address
-from supervision.actor import Actor, AskError
+from supervision.actor import Actor, AskError, DisposableError
 
 from .pod_status import PodStatusNode
 
 NODE_SECONDS: Final = 1.0
 """Seconds between reads of the Node object until it has addresses."""
 REREAD_SECONDS: Final = 10.0
+NAME_SECONDS: Final = 3.0
+_NAME: Final = "actors.shared.cri.liveness:name"
+_USUAL_NAMES: Final = {"containerd.sock": "containerd", "crio.sock": "cri-o"}
+"""The runtimes of these sockets are not asked for their name."""
 NODE_IP_READS: Final = 30
 """The number of reads without the address of --node-ip after which the Node object's addresses are used."""
 
@@ -30,7 +36,7 @@ class NodeFacts:
         self._actor, self._agent, self._changed, self._reads = actor, agent, changed, 0
         self.current = PodStatusNode(
             host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"],
-            "cri-o" if "crio" in agent.runtime_endpoint else "containerd",
+            _USUAL_NAMES.get(os.path.basename(agent.runtime_endpoint), "containerd"),
             agent.node_ip,
             stop_signals=agent.gate("ContainerStopSignals"),
             pod_resources=agent.gate("InPlacePodLevelResourcesVerticalScaling"),
@@ -38,9 +44,22 @@ class NodeFacts:
         )
 
     def begin(self) -> None:
-        """Read the Node object from now on; a standalone agent has none."""
+        """Read the Node object from now on; a standalone agent has none. Ask a runtime for its name."""
         if not self._agent.standalone:
             self._actor.after(0.0, self._read)
+        endpoint = self._agent.runtime_endpoint
+        if endpoint and os.path.basename(endpoint) not in _USUAL_NAMES:
+            self._actor.after(0.0, self._ask_name)
+
+    async def _ask_name(self) -> None:
+        name, path = "", self._agent.runtime_endpoint.removeprefix("unix://")
+        with suppress(DisposableError):
+            name = await self._actor.disposable(_NAME, {"path": path}, deadline=NAME_SECONDS)
+        if not name:
+            self._actor.after(REREAD_SECONDS, self._ask_name)
+        elif name != self.current.runtime_name:
+            self.current = msgspec.structs.replace(self.current, runtime_name=name)
+            self._changed()
 
     async def _read(self) -> None:
         question = GetObject(ObjectRef("Node", self._agent.node_name), wait=NODE_SECONDS)

@@ -19,7 +19,7 @@ def text(sample: UsageSample) -> str:
     """The page without the scrape errors."""
     at = sample.at
     rows = [(labels, value) for labels, value in _containers(sample)]
-    pods = [({"namespace": p.sandbox.pod_namespace, "pod": p.sandbox.pod_name}, p.measured) for p in sample.pods]
+    pods = [({"namespace": p.sandbox.pod_namespace, "pod": p.sandbox.pod_name}, p.usage) for p in sample.pods]
     parts = [
         _single_metric("node_cpu_usage_seconds_total", _seconds(sample.root), at),
         _single_metric("node_memory_working_set_bytes", node_working_set(sample), at),

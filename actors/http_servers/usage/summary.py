@@ -141,14 +141,14 @@ def _node_swap(host: HostStats, at: float) -> Json:
 
 # -- pods and containers ------------------------------------------------------------------------------------------
 def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], small: bool) -> Json:
-    box = pod.sandbox
+    box, used = pod.sandbox, pod.usage
     found = {
         "podRef": {"name": box.pod_name, "namespace": box.pod_namespace, "uid": box.pod_uid},
         "startTime": rfc3339(box.created_ns / 1e9),
         "containers": [_container(sample, pod, one, small) for one in pod.containers],
-        "cpu": cpu_stats(pod.measured) if pod.measured else None,
-        "memory": memory_stats(pod.measured.usage) if pod.measured else None,
-        "swap": swap_stats(pod.measured.usage) if pod.measured else None,
+        "cpu": cpu_stats(used) if used else None,
+        "memory": memory_stats(used.usage) if used else None,
+        "swap": swap_stats(used.usage) if used else None,
     }
     if small:
         return without_nulls(found)

@@ -1,4 +1,4 @@
-"""Whether a container runtime answers: the CRI call Version, without a gRPC library.
+"""Whether a container runtime answers, and its name: the CRI call Version, without a gRPC library.
 
 A small process makes this call every few seconds; loading gRPC would cost a hundred times as much as the call. So this
 module builds the HTTP/2 frames of the request itself (RFC 9113; headers as HPACK literals, RFC 7541 6.2.2)."""
@@ -20,6 +20,9 @@ _STREAM: Final = 1
 _HEAD: Final = struct.Struct("!BHBBI")
 _EMPTY_MESSAGE: Final = bytes(5)
 """gRPC's prefix of an empty message: VersionRequest needs no content."""
+_RUNTIME_NAME: Final = 2
+"""The field of VersionResponse."""
+_LENGTH_DELIMITED: Final = 2
 
 
 _UNIMPLEMENTED: Final = tuple(
@@ -41,8 +44,20 @@ def serves(path: str, seconds: float = CONNECT_SECONDS) -> bool:
     return headers is not None and not any(each in headers for each in _UNIMPLEMENTED)
 
 
+def name(path: str, seconds: float = CONNECT_SECONDS) -> str:
+    """The runtime's own name, such as `containerd`; empty without an answer."""
+    answer = _call(path, seconds)
+    return _text_field(answer[1][len(_EMPTY_MESSAGE) :], _RUNTIME_NAME) if answer is not None else ""
+
+
 def _ask(path: str, seconds: float) -> bytes | None:
     """The headers of the answer to Version, as far as they were sent before its data; None: there is none."""
+    answer = _call(path, seconds)
+    return answer[0] if answer is not None else None
+
+
+def _call(path: str, seconds: float) -> tuple[bytes, bytes] | None:
+    """The headers, and the first frame of data."""
     seconds = scaled(seconds)
     end = time.monotonic() + seconds
     try:
@@ -84,9 +99,21 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     return _HEAD.pack(len(payload) >> 16, len(payload) & 0xFFFF, kind, flags, stream) + payload
 
 
-def _await_answer(sock: socket.socket, end: float) -> bytes | None:
-    """Read frames until the call's data or end (an error is an answer too). Returns the headers; None without an
-    answer."""
+def _text_field(message: bytes, number: int) -> str:
+    """A field of a protobuf message with nothing but texts of fewer than 128 bytes; empty if it is not there."""
+    while len(message) >= 2:
+        tag, size = message[0], message[1]
+        if tag & 7 != _LENGTH_DELIMITED or size > 127:
+            break
+        if tag >> 3 == number:
+            return message[2 : 2 + size].decode(errors="replace")
+        message = message[2 + size :]
+    return ""
+
+
+def _await_answer(sock: socket.socket, end: float) -> tuple[bytes, bytes] | None:
+    """Read frames until the call's data or end (an error is an answer too). Returns the headers and that data; None
+    without an answer."""
     data, headers = b"", b""
     while (remaining := end - time.monotonic()) > 0:
         sock.settimeout(remaining)
@@ -103,5 +130,5 @@ def _await_answer(sock: socket.socket, end: float) -> bytes | None:
             if stream == _STREAM and kind == _HEADERS:
                 headers += payload
             if stream == _STREAM and (kind == _DATA or (kind == _HEADERS and flags & _END_STREAM)):
-                return headers
+                return headers, payload if kind == _DATA else b""
     return None

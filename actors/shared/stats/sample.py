@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 import msgspec
 
@@ -46,6 +47,27 @@ class PodSample(msgspec.Struct, frozen=True):
     containers: list[ContainerSample]
     network: Network | None = None
     """None: the host's network, or unknown."""
+
+    @property
+    def usage(self) -> CgroupSample | None:
+        """What the pod uses: its cgroup's figures, or the sums of its containers; None: there are none."""
+        if self.measured is not None or not self.containers:
+            return self.measured
+        parts = [one.measured for one in self.containers]
+        summed = {name: _sum(getattr(one.usage, name) for one in parts) for name in _SUMMED}
+        usage = CgroupUsage(at=max(one.usage.at for one in parts), **summed)
+        return CgroupSample("", usage, _sum(one.nano_cores for one in parts))
+
+
+_SUMMED: Final = (
+    "cpu_ns", "memory_bytes", "working_set_bytes", "rss_bytes", "page_faults", "major_page_faults", "swap_bytes",
+)  # fmt: skip
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """Of those that are known; None: none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 Disk = dict[str, Any]

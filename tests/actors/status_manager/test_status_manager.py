@@ -14,6 +14,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult, Resize
+from actors.status_manager.node_facts import REREAD_SECONDS
 from actors.status_manager.readiness_saver import SAVE_SECONDS
 from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
@@ -79,6 +80,27 @@ async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(
         assert first["metadata"]["annotations"] == {"k": "v"}
         assert first["status"]["phase"] == "Running"
         assert first["status"]["containerStatuses"][0]["containerID"] == "containerd://c1"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "prefix"),
+    [
+        ("/run/cri-dockerd.sock", "docker"),
+        ("/run/containerd/containerd.sock", "containerd"),
+        ("/var/run/crio/crio.sock", "cri-o"),
+        ("", "containerd"),
+    ],
+)
+async def test_ids_of_containers_begin_with_the_name_that_the_runtime_has(tmp_path, endpoint, prefix):
+    harness = started(tmp_path, runtime_endpoint=f"unix://{endpoint}" if endpoint else "")
+    asked = iter(["", "docker"])  # it does not answer at first
+    harness.disposables["actors.shared.cri.liveness:name"] = lambda path: next(asked)
+    async with harness:
+        await harness.deliver(seen())
+        for _ in range(2):
+            await harness.advance(REREAD_SECONDS)
+        assert (await pods(harness))[0]["status"]["containerStatuses"][0]["containerID"] == f"{prefix}://c1"
+    assert len(list(asked)) == (0 if prefix == "docker" else 2)
 
 
 async def test_an_older_observation_never_replaces_a_newer_one(tmp_path):

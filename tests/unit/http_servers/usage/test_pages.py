@@ -189,6 +189,24 @@ def test_the_summary_counts_processes_and_not_their_threads():
     assert pod["process_stats"] == {"process_count": 2}
 
 
+def test_a_pod_without_a_cgroup_uses_what_its_containers_use_together():
+    (pod,) = SAMPLE.pods
+    one = msgspec.structs.replace(pod.containers[0], measured=CgroupSample("/c1", USAGE, nano_cores=30))
+    other = msgspec.structs.replace(one, measured=CgroupSample("/c2", CgroupUsage(at=NOW + 5, cpu_ns=1), nano_cores=4))
+    pod = msgspec.structs.replace(pod, measured=None, containers=[one, other])
+    (found,) = summary(msgspec.structs.replace(SAMPLE, pods=[pod]), "n1")["pods"]
+    assert found["cpu"] == {
+        "time": rfc3339(NOW + 5),
+        "usageNanoCores": 34,
+        "usageCoreNanoSeconds": USAGE.cpu_ns + 1,
+    }
+    assert (found["memory"]["workingSetBytes"], found["swap"]["swapUsageBytes"]) == (90, 7)
+    page = resource_metrics.text(msgspec.structs.replace(SAMPLE, pods=[pod]))
+    assert f'pod_memory_working_set_bytes{{namespace="n",pod="p"}} 90 {int(NOW * 1000)}\n' in page
+    (bare,) = summary(msgspec.structs.replace(SAMPLE, pods=[msgspec.structs.replace(pod, containers=[])]), "n1")["pods"]
+    assert "cpu" not in bare
+
+
 def test_the_short_summary_has_cpu_memory_and_swap_only():
     found = summary(SAMPLE, "node", only_cpu_and_memory=True)
     assert set(found["node"]) == {"nodeName", "systemContainers", "startTime", "cpu", "memory", "swap"}

@@ -23,6 +23,18 @@ async def test_a_runtime_that_serves_cri_answers(tmp_path: Path) -> None:
         assert await asyncio.to_thread(liveness.answers, str(tmp_path / "s"), 10.0)
 
 
+async def test_the_name_of_a_runtime_is_its_own(tmp_path: Path) -> None:
+    async with serve(FakeRuntime(), tmp_path / "s"):
+        assert await asyncio.to_thread(liveness.name, str(tmp_path / "s"), 10.0) == "fake"
+    assert liveness.name(str(tmp_path / "none"), 0.2) == ""
+
+
+@given(st.binary(max_size=40))
+def test_no_answer_breaks_the_search_for_the_name(data: bytes) -> None:
+    assert isinstance(liveness._text_field(data, 2), str)
+    assert liveness._text_field(b"\x0a\x01v\x12\x04fake" + data, 2) == "fake"
+
+
 async def test_a_runtime_without_cri_answers_and_does_not_serve(tmp_path: Path) -> None:
     """As containerd does whose CRI plug-in could not be loaded."""
     async with serve(FakeRuntime(), tmp_path / "whole"):
@@ -72,4 +84,4 @@ def test_invalid_data_is_no_answer_and_raises_nothing(data: bytes) -> None:
         peer.sendall(data)
         peer.close()
         found = liveness._await_answer(ours, time.monotonic() + 10.0)
-        assert found is None or found in data
+        assert found is None or all(each in data for each in found)
