@@ -1,7 +1,7 @@
 """How to reach an API server: kubeconfig, credentials, connections, requests, watches. Knows no actor.
 
 access.py              how to reach an API server and as which user: the resolved current context of a kubeconfig
-client.py              requests to an API server and watches of it
+client.py              calls of an API server, repeated once where that is safe, and watches of it
 connections.py         two pools of connections to one server: for calls, and for watches
 credentials.py         headers and client certificate of requests, and when to refresh them
 disposable_loader.py   runs one request in `kubeconfig_process`
@@ -18,5 +18,6 @@ plugin_metrics.py      the metrics of a credential plugin, as client-go has them
 proxy.py               connections through a proxy: HTTP CONNECT (plain or TLS) and SOCKS5
 reflector.py           follows one collection: a list, then watches, without end
 tls.py                 the TLS context of connections to an API server
+transport.py           sends requests to an API server: credentials, connections that match them, headers, spans
 warmup.py              runs the first steps of an API request in the fork server, before the first fork
 """

@@ -12,22 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Final
-from urllib.parse import quote, urlencode, urlsplit
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Final
 
 import httpcore
 
 from actors.shared.token_bucket import TokenBucket
-from actors.shared.tracing import tracer as tracing
-from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer
 from supervision.time_scale import scaled
 
 from .access import ServerAccess
 from .connections import Connections
-from .credentials import ClientKeyPair, Credentials
 from .errors import ApiError, Unauthorized, Unreachable, error_of
 from .exchange import (
     NO_ANSWER,
@@ -44,25 +40,15 @@ from .exchange import (
 )
 from .lines import Lines, LineTooLong
 from .plugin_metrics import PluginMetrics
+from .transport import FAILURES, ApiTransport
 
 USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"
 QUIET_SECONDS: Final = 150.0
 """A watch that is silent for this long is closed (the server sends a bookmark each minute)."""
-CONNECT_SECONDS: Final = 10.0
-STATUS_CODE: Final = "http.response.status_code"
-FAILED: Final = 400
-"""Statuses from here on mark the span as failed."""
-_FAILURES: Final = (
-    httpcore.NetworkError,
-    httpcore.TimeoutException,
-    httpcore.ProtocolError,
-    httpcore.ProxyError,
-    OSError,
-)
 
 
 class ApiClient:
-    """A client of one server, with one set of credentials and its own connections."""
+    """A client of one server: calls, repeated once where that is safe, and watches, at the client's rate."""
 
     def __init__(
         self,
@@ -78,61 +64,32 @@ class ApiClient:
         plugin_metrics: PluginMetrics | None = None,
     ) -> None:
         """`observe` is called after each request, `warned` with each warning in an answer."""
-        self._timeout, self._agent = scaled(timeout), user_agent
+        self._timeout = scaled(timeout)
         self._limit = TokenBucket(qps, burst)
-        self._connections: Connections | None = None
-        self._connecting = asyncio.Lock()
-        self._observe, self._warned, self._tracer = observe, warned, tracer
+        self._observe, self._warned = observe, warned
         self.plugin_metrics = plugin_metrics or PluginMetrics()
-        self._use(access)
+        self._transport = ApiTransport(access, user_agent, tracer, self.plugin_metrics)
 
-    def _use(self, access: ServerAccess) -> None:
-        self.access, self._credentials = access, Credentials(access, plugin_metrics=self.plugin_metrics)
-        self._base = urlsplit(access.server)
+    @property
+    def access(self) -> ServerAccess:
+        return self._transport.access
 
     @property
     def host(self) -> str:
         """`host:port` of the server, as metrics label it."""
-        return self._base.netloc.rpartition("@")[2]
+        return self._transport.host
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def renew(self, access: ServerAccess) -> None:
         """Use other credentials and new connections. Watches end; calls under way still complete."""
-        self._use(access)
-        old, self._connections = self._connections, None
-        if old is not None:
-            await old.retire()
+        await self._transport.renew(access)
 
     async def drop(self) -> None:
         """Close idle connections."""
-        if self._connections is not None:
-            await self._connections.drop_idle()
+        await self._transport.drop()
 
     async def close(self) -> None:
-        old, self._connections = self._connections, None
-        if old is not None:
-            await old.close()
-
-    async def _connect(self) -> Connections:
-        """The connections for the current certificate. Raises NoCredentials."""
-        async with self._connecting:
-            certificate = await self._certificate()
-            old = self._connections
-            if old is not None and old.certificate == certificate:
-                return old
-            self._connections = Connections(self.access, certificate)
-            if old is not None:
-                await old.retire()
-            return self._connections
-
-    async def _certificate(self) -> ClientKeyPair:
-        """The current certificate. Loading may be slow (a plugin); if the credentials change meanwhile, it loads
-        again."""
-        while True:
-            credentials = self._credentials
-            certificate = await credentials.certificate()
-            if credentials is self._credentials:
-                return certificate
+        await self._transport.close()
 
     # -- calls ----------------------------------------------------------------------------------------------------
     async def call(
@@ -155,7 +112,7 @@ class ApiClient:
         headers = [("Accept", "application/json")]
         if body:
             headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
-        request = RequestAttempt(method, self._target(path, query or {}), headers, body)
+        request = RequestAttempt(method, self._transport.url(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):
                 request.permitted_after(await self._wait_for_rate_limit())
@@ -179,7 +136,7 @@ class ApiClient:
         try:
             return await self._exchange(request)
         except Unauthorized:
-            if not self._credentials.refused():
+            if not self._transport.credentials.refused():
                 raise
         except Unreachable:
             await self.drop()
@@ -188,16 +145,16 @@ class ApiClient:
         return await self._exchange(request.second_attempt())
 
     async def _exchange(self, request: RequestAttempt) -> ApiResponse:
-        connections = await self._connect()
+        connections = await self._transport.connect()
         connections.call_begins()
         began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
-            async with self._stream(connections.calls, request, self._timeout) as response:
+            async with self._transport.stream(connections.calls, request, self._timeout) as response:
                 answer = ApiResponse(response.status, await bounded_body(response), headers_of(response))
                 for text in warnings_of(response):
                     self._warned(text)
             code, received = str(answer.status), len(answer.body)
-        except _FAILURES as error:
+        except FAILURES as error:
             raise unreachable(request, error) from None
         finally:
             await connections.call_ends()
@@ -221,9 +178,9 @@ class ApiClient:
         data, or another ApiError.
         """
         request = RequestAttempt(
-            "GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b""
+            "GET", self._transport.url(path, {**query, "watch": "true"}), [("Accept", "application/json")], b""
         )
-        connections = await self._connect()
+        connections = await self._transport.connect()
         try:
             async with AsyncExitStack() as stack:
                 response = await self._begin_watch(stack, connections, request, quiet)
@@ -237,7 +194,7 @@ class ApiClient:
                         yield event_of(line)
         except LineTooLong as error:
             raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
-        except _FAILURES as error:
+        except FAILURES as error:
             if connections.retired or (request.opened and isinstance(error, httpcore.ReadTimeout)):
                 # the client ended it (new credentials, or silence); treated as if the server had
                 return
@@ -253,7 +210,7 @@ class ApiClient:
             async with asyncio.timeout(self._timeout):
                 request.permitted_after(await self._wait_for_rate_limit())
                 began = time.monotonic()
-                response = await stack.enter_async_context(self._stream(connections.watches, request, quiet))
+                response = await stack.enter_async_context(self._transport.stream(connections.watches, request, quiet))
             code = str(response.status)
         except TimeoutError:
             raise Unreachable(0, "Unreachable", f"watch: no answer within {self._timeout:g} s") from None
@@ -265,53 +222,8 @@ class ApiClient:
         async with asyncio.timeout(self._timeout):
             error = error_of(response.status, await bounded_body(response), headers_of(response))
         if isinstance(error, Unauthorized):
-            self._credentials.refused()
+            self._transport.credentials.refused()
         return error
-
-    # -- one exchange ---------------------------------------------------------------------------------------------
-    def _target(self, path: str, query: Mapping[str, str]) -> str:
-        suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
-        return f"{self._base.scheme}://{self.host}{self._base.path}{path}{suffix}"
-
-    @asynccontextmanager
-    async def _stream(
-        self, pool: httpcore.AsyncConnectionPool, request: RequestAttempt, read_seconds: float
-    ) -> AsyncIterator[httpcore.Response]:
-        credentials = await self._credentials.headers()
-        own = [("Host", self.host), ("User-Agent", self._agent)]
-        connect = scaled(CONNECT_SECONDS)
-        limits = {"connect": connect, "read": read_seconds, "write": connect, "pool": connect}
-        extensions: dict[str, Any] = {"timeout": limits, "trace": request.trace}
-        if self.access.server_name:
-            extensions["sni_hostname"] = self.access.server_name
-        span = self._span(request)
-        try:
-            async with pool.stream(
-                request.method,
-                request.url,
-                headers=[*own, *request.headers, *credentials, *tracing.headers_of(span)],
-                content=request.body or None,
-                extensions=extensions,
-            ) as response:
-                span.set(STATUS_CODE, response.status)
-                if response.status >= FAILED:
-                    span.fail(f"HTTP {response.status}")
-                yield response
-        except _FAILURES as error:
-            span.raised(error)
-            raise
-        except asyncio.CancelledError:
-            if STATUS_CODE not in span.attributes:  # with a status, it is the end of a watch
-                span.fail("given up without an answer")
-            raise
-        finally:
-            span.end()
-
-    def _span(self, request: RequestAttempt) -> Span:
-        """The span of one attempt; of a watch, until its end."""
-        name, path = f"HTTP {request.method}", urlsplit(request.url).path
-        about = {"http.request.method": request.method, "server.address": self.host, "url.path": path}
-        return self._tracer.start(name, about, kind=Kind.CLIENT)
 
 
 __all__ = ["USER_AGENT", "ApiClient", "ApiResponse", "RequestObservation", "WatchEvent"]
