@@ -54,7 +54,7 @@ class PodSample(msgspec.Struct, frozen=True):
         if self.measured is not None or not self.containers:
             return self.measured
         parts = [one.measured for one in self.containers]
-        summed = {name: _sum(getattr(one.usage, name) for one in parts) for name in _SUMMED}
+        summed: dict[str, Any] = {name: _sum(getattr(one.usage, name) for one in parts) for name in _SUMMED}
         usage = CgroupUsage(at=max(one.usage.at for one in parts), **summed)
         return CgroupSample("", usage, _sum(one.nano_cores for one in parts))
 

@@ -198,7 +198,7 @@ def test_a_pod_without_a_cgroup_uses_what_its_containers_use_together():
     assert found["cpu"] == {
         "time": rfc3339(NOW + 5),
         "usageNanoCores": 34,
-        "usageCoreNanoSeconds": USAGE.cpu_ns + 1,
+        "usageCoreNanoSeconds": 2 * 10**9 + 1,
     }
     assert (found["memory"]["workingSetBytes"], found["swap"]["swapUsageBytes"]) == (90, 7)
     page = resource_metrics.text(msgspec.structs.replace(SAMPLE, pods=[pod]))
