@@ -31,6 +31,10 @@ class SessionAccess:
         self._session = secrets.token_urlsafe(_BYTES)
         return self._session
 
+    def is_spent(self, token: str) -> bool:
+        """Whether this is the token, and it has opened its session."""
+        return bool(self._session) and compare_digest(token.encode(), self.token.encode())
+
     def admits(self, session: str) -> bool:
         """Whether it is the session that was opened."""
         return bool(self._session) and compare_digest(session.encode(), self._session.encode())

@@ -58,9 +58,8 @@ async def _serve(context: Context, settings: CommandSettings) -> int:
     try:
         sockets = bind_sockets(arguments.port, _LOOPBACK)
     except OSError as error:
-        raise CommandError(
-            REFUSED, f"port {arguments.port} cannot be opened: {error.strerror}; --port has others"
-        ) from None
+        text = f"port {arguments.port} cannot be opened: {error.strerror}; without --port a free one is taken"
+        raise CommandError(REFUSED, text) from None
     port = sockets[0].getsockname()[1]
     access = SessionAccess()
 

@@ -31,6 +31,7 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_SPENT: Final = "This Link Has Opened A Browser Already: End supervise observe, And Start It Again For A New Link"
 MAX_BODY: Final = 4096
 Order = Callable[[Inject], str]
 """Injects a fault; returns what happened. Raises CommandError."""
@@ -67,6 +68,8 @@ class _Page(_Handler):
             self.set_cookie(self.cookie, session, httponly=True, samesite="Strict", path="/")
             self.redirect("/")
             return
+        if self.access.is_spent(token) and not self.access.admits(self.get_cookie(self.cookie, "") or ""):
+            raise tornado.web.HTTPError(403, reason=_SPENT)
         super().prepare()
 
     def get(self, name: str) -> None:

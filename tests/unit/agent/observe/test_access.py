@@ -15,6 +15,14 @@ def test_the_token_opens_one_session_and_no_second_one() -> None:
     assert access.admits(session)
 
 
+def test_a_token_is_spent_once_it_has_opened_its_session() -> None:
+    access = SessionAccess()
+    assert not access.is_spent(access.token)
+    access.open(access.token)
+    assert access.is_spent(access.token)
+    assert not access.is_spent("")
+
+
 def test_no_request_is_admitted_before_the_session_is_opened() -> None:
     access = SessionAccess()
     assert not access.admits("")

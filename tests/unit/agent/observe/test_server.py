@@ -105,7 +105,9 @@ def test_the_link_opens_one_browser_with_a_cookie_that_scripts_and_other_sites_d
             assert "samesite=strict" in answer.headers["Set-Cookie"].lower()
             assert (await server.fetch("/")).code == 200
             server.cookie = ""
-            assert (await server.fetch(f"/?token={server.access.token}")).code == 403
+            again = await server.fetch(f"/?token={server.access.token}")
+            assert (again.code, b"This Link Has Opened A Browser Already" in again.body) == (403, True)
+            assert b"Open The Link" in (await server.fetch("/?token=wrong")).body
 
     asyncio.run(run())
 
