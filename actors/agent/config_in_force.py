@@ -8,9 +8,8 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, Flagz, GetConfigz
-from actors.shared.config.commands import flat, masked, row, shown_value
 from actors.shared.config.loading import load
-from actors.shared.config.shown_fields import chosen, chosen_plain
+from actors.shared.config.shown_fields import chosen, chosen_plain, flat, masked, print_rows, shown_value
 from actors.shared.config.sources.effective import lookup
 from supervision.cli.command import Context
 
@@ -35,8 +34,7 @@ def show(
         return 0
     for line in notes(flagz):
         out.write(f"note: {line}\n")
-    for one in wanted:
-        out.write(row(*one))
+    print_rows(wanted, out)
     return 0
 
 

@@ -17,14 +17,15 @@ from actors.pod_config.limits import MAX_BYTES
 from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
 from actors.pod_config.merged_pods import PodCandidate, choose
 from supervision.cli.command import NOT_WELL, OK
-from supervision.cli.parser import LOCAL_CODES, epilog
+from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
 
 STDIN: Final = "-"
 _NODE: Final = "node"
 """Used as the node's name; no rule depends on it."""
 _EPILOG: Final = """\
-FILE may be a directory, which is read as staticPodPath is (hidden files and those of editors are left out), or - for
-stdin. Directories below it are not read.
+FILE may be a directory, which is read as staticPodPath is (hidden files and
+those of editors are left out), or - for stdin. Directories below it are not
+read.
 
 """
 _EXAMPLES: Final = ("supervise manifest check etc/pods", "supervise manifest check web.yaml -o json")
@@ -61,7 +62,7 @@ def register(subcommands: Any) -> None:
         help="pod manifests: check them without an agent",
         description="Pod manifests: check them without an agent.",
         epilog=epilog(_EXAMPLES, _CODES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     ).add_subparsers(required=True, metavar="COMMAND")
     text = "check pod manifests by the rules of the static pod path, without an agent"
     parser: argparse.ArgumentParser = below.add_parser(
@@ -69,7 +70,7 @@ def register(subcommands: Any) -> None:
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
         epilog=_EPILOG + epilog(_EXAMPLES, _CODES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a directory, or - for stdin")
     parser.add_argument(

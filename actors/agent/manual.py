@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from actors.shared.config.version import OWN_VERSION
 from supervision.cli.command import OK, REFUSED
-from supervision.cli.parser import LOCAL_CODES, epilog
+from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
 
 SECTION: Final = 8
 WITH_FLAGS: Final = ("start",)
@@ -31,7 +31,7 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
             ("supervise man /usr/local/share/man/man8", "man supervise-status"),
             {**LOCAL_CODES, REFUSED: "the directory cannot be written"},
         ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     )
     parser.add_argument("directory", metavar="DIR", help="such as /usr/local/share/man/man8; made if it is missing")
 

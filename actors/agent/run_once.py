@@ -26,6 +26,7 @@ from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import tied
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
+from supervision.cli.text import folded, terminal_columns
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
@@ -40,7 +41,8 @@ HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 ABOUT: Final = """\
 Usage: supervise run-once [--timeout=SECONDS] [-o json] [flags of start]
 
-Starts the static pods of staticPodPath and staticPodURL, prints what became of each, and ends. The pods go on.
+Starts the static pods of staticPodPath and staticPodURL, prints what became of
+each, and ends. The pods go on.
 
 Examples:
 
@@ -50,7 +52,8 @@ Examples:
 Exit codes:
 
     0  every pod was started
-    1  one was not (within 300 s, or --timeout), a manifest or the configuration is wrong, or the agent failed
+    1  one was not (within 300 s, or --timeout), a manifest or the configuration
+       is wrong, or the agent failed
     2  the command line is wrong
     4  the root directory is another user's
 """
@@ -96,7 +99,7 @@ def _ends(pod: Pod) -> str:
 def run(words: Sequence[str]) -> int:
     """The exit code."""
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(ABOUT)
+        sys.stdout.write(folded(ABOUT, terminal_columns(sys.stdout)))
         return 0
     try:
         seconds, as_json, flags = _options(words)
@@ -125,9 +128,17 @@ def run(words: Sequence[str]) -> int:
         return 128 + signal.SIGINT
     finally:
         _stop(process)
-    if outcomes or as_json or not failed:
+    if outcomes or as_json:
         _show(outcomes, as_json)
+    elif not failed:
+        sys.stdout.write(f"there are no static pods: {_source_text(agent)}\n")
     return 1 if failed or any(one.outcome != "started" for one in outcomes) else 0
+
+
+def _source_text(agent: Agent) -> str:
+    """Where static pods would come from. Pure."""
+    places = [place for place in (agent.config.staticPodPath, agent.config.staticPodURL) if place]
+    return f"nothing in {' or '.join(places)}" if places else "neither staticPodPath nor staticPodURL is set"
 
 
 def _not_permitted(root_dir: str) -> str:

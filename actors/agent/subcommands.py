@@ -133,15 +133,17 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
     """
     from supervision.cli.command_parser import CommandSettings
-    from supervision.cli.parser import CommandParser
+    from supervision.cli.parser import CommandHelp, CommandParser
     from supervision.cli.subcommands import register
 
     parser = CommandParser(
         prog="supervise",
         description="Troupelet: a Kubernetes node agent as a supervised tree of actors.",
-        epilog="`supervise COMMAND --help` shows options, examples and exit codes. `supervise doctor` says what is\n"
-        "wrong with a node. --root-dir DIR, or TROUPELET_ROOT_DIR, names another agent than that of /var/lib/kubelet.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="`supervise COMMAND --help` shows options, examples and exit codes.\n"
+        "`supervise doctor` says what is wrong with a node.\n"
+        "--root-dir DIR, or TROUPELET_ROOT_DIR, names another agent than that of\n"
+        "/var/lib/kubelet.",
+        formatter_class=CommandHelp,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -186,20 +188,22 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
 
 def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:
     """Tell the parser of a command that reads its words itself what these may be."""
+    from supervision.cli.parser import CommandHelp
+
     if name == "config" and with_flags:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import ABOUT, COMMANDS
 
-        parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT
+        parser.formatter_class, parser.description = CommandHelp, ABOUT
         parser.add_argument("what", choices=[*COMMANDS, *MORE])
     if name == "run-once" and with_flags:
         from actors.agent.run_once import ABOUT as ABOUT_RUN_ONCE
 
-        parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT_RUN_ONCE
+        parser.formatter_class, parser.description = CommandHelp, ABOUT_RUN_ONCE
     if name == "start" and with_flags:
         from actors.shared.config.flags.usage import ending
 
-        parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, ending()
+        parser.formatter_class, parser.epilog = CommandHelp, ending()
     if name in with_flags:
         from actors.shared.config.flags.arguments import add_flags
 

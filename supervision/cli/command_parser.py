@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .argument_types import directory, positive
 from .command import DEFAULT_ROOT_DIR, AgentFiles, Run, TreeOf, default_files, execute
-from .parser import CODES, epilog
+from .parser import CODES, CommandHelp, epilog
 
 if TYPE_CHECKING:
     from .status import Others
@@ -55,7 +55,7 @@ def command_parser(
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
         epilog=epilog(examples, codes),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     )
     parser.add_argument(
         "--root-dir",

@@ -15,6 +15,8 @@ from .command import OK, REFUSED, CommandError, Context, like
 from .text import duration, table, table_with_texts, terminal_columns
 
 HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
+_SPARE = ("WORK", "UPTIME", "BACK AFTER")
+"""Columns that are left out on a narrow terminal, in this order; -o json has them."""
 _MOST = 100
 _CAUSE = HEADER.index("CAUSE")
 
@@ -103,7 +105,7 @@ def _row(incident: Incident) -> tuple[str, ...]:
 
 def lines(incidents: Sequence[Incident], columns: int, *, full: bool) -> list[str]:
     """A table; `full`: with tracebacks and stacks. If the table is wider than `columns` of the terminal (0: no limit),
-    the cause is below each row."""
+    the cause is below each row; if that is too wide, too, spare columns are left out."""
     header, *rows = _table([_row(incident) for incident in incidents], columns)
     details = [[f"    {line}" for line in one.detail.splitlines()] if full else [] for one in incidents]
     return [*header, *(line for row, detail in zip(rows, details, strict=True) for line in (*row, *detail))]
@@ -115,4 +117,4 @@ def _table(rows: Sequence[tuple[str, ...]], columns: int) -> list[list[str]]:
     if not columns or max(map(len, plain)) <= columns:
         return [[line] for line in plain]
     header, *last = [(*row[:_CAUSE], *row[_CAUSE + 1 :], row[_CAUSE]) for row in (HEADER, *rows)]
-    return table_with_texts(header, last, columns)
+    return table_with_texts(header, last, columns, spare=_SPARE)

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 from ..suggestions import did_you_mean
 from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE
+from .text import folded
 
 CODES: Final[Mapping[int, str]] = {
     OK: "done",
@@ -25,6 +26,13 @@ LOCAL_CODES: Final[Mapping[int, str]] = {OK: "done", USAGE: "the command line is
 
 _NEGATIVE: Final = re.compile(r"-\d")
 """A word that begins so is a value, such as -5s, and not an option: then the error says what is wrong with it."""
+
+
+class CommandHelp(argparse.RawDescriptionHelpFormatter):
+    """Descriptions keep their lines; those that the terminal has no room for are folded."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return super()._fill_text(folded(text, width), width, indent)
 
 
 class CommandParser(argparse.ArgumentParser):

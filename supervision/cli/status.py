@@ -46,7 +46,7 @@ def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> 
     """The headline, each reason on its own line, and the advice. `columns`: the width of the terminal, 0: no
     limit."""
     reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
-    lines = [f"{health.state}: {figures(tree)}", *reasons]
+    lines = [*wrapped(f"{health.state}: {figures(tree)}", columns, "  ", ""), *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)
 
 

@@ -18,7 +18,7 @@ from ..protocol import Fault
 from .argument_types import count, line_count, number, positive, since, whole_number
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
 from .command_parser import CommandSettings, command_parser
-from .parser import CODES, LOCAL_CODES, epilog
+from .parser import CODES, LOCAL_CODES, CommandHelp, epilog
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
@@ -182,7 +182,7 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
         epilog=epilog(examples, LOCAL_CODES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     ).add_subparsers(required=True, metavar="COMMAND")
 
     def show(context: Context) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TextIO
@@ -10,6 +11,9 @@ from typing import TextIO
 from ..protocol import FORK_SERVER, ActorState
 
 _LEAST_COLUMNS = 40
+_EXAMPLE = re.compile(r" {4}[^ \d]")
+_LABEL = re.compile(r" {2}\w+: +| +\d {2}| +")
+"""What a line begins with: a word with a colon, an exit code, or an indent alone."""
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60))
 _CONTROLS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 _CONTROLS |= {code: f"\\x{code:02x}" for code in range(128, 160)}
@@ -56,23 +60,35 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int
 def narrow_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]) -> list[str]:
     """The table. If it is wider than `columns`, the width of the terminal (0: no limit), `spare` columns are left out
     in their order until it fits. A last line names the columns left out."""
+    lines, gone = _without_spare(header, rows, columns, spare)
+    return [*lines, *wrapped(f"not in {columns} columns: {', '.join(gone)}", columns)] if gone else lines
+
+
+def _without_spare(
+    header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]
+) -> tuple[list[str], Sequence[str]]:
+    """The lines of the table, and the columns that are left out."""
     lines, gone = table(header, rows), 0
     while columns and gone < len(spare) and max(map(len, lines)) > columns:
         gone += 1
         kept = [at for at, name in enumerate(header) if name not in spare[:gone]]
         lines = table([header[at] for at in kept], [[row[at] for at in kept] for row in rows])
-    return [*lines, *wrapped(f"not in {columns} columns: {', '.join(spare[:gone])}", columns)] if gone else lines
+    return lines, spare[:gone]
 
 
 def table_with_texts(
-    header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, widths: list[int] | None = None
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    columns: int,
+    widths: list[int] | None = None,
+    spare: Sequence[str] = (),
 ) -> list[list[str]]:
     """The lines of a table whose last cells are sentences, header first, one list per row. If the table is wider than
-    `columns` (0: no limit), the sentences are below their rows."""
+    `columns` (0: no limit), the sentences are below their rows, and `spare` columns are left out until these fit."""
     lines = table(header, rows, widths)
     if not columns or max(map(len, lines)) <= columns:
         return [[line] for line in lines]
-    firsts = table(header[:-1], [row[:-1] for row in rows])
+    firsts, _ = _without_spare(header[:-1], [row[:-1] for row in rows], columns, spare)
     below = [wrapped(row[-1], columns, "    ") if row[-1] != "-" else [] for row in rows]
     return [firsts[:1], *([line, *said] for line, said in zip(firsts[1:], below, strict=True))]
 
@@ -92,6 +108,39 @@ def wrapped(text: str, columns: int, indent: str = "", first: str | None = None)
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def folded(text: str, columns: int) -> str:
+    """The text, with each paragraph filled anew that has a line longer than `columns` (0: no limit); the further lines
+    of one with a label begin behind it. Examples, which are indented by four, stay whole: they are to be copied."""
+    paragraphs: list[list[str]] = []
+    for line in text.split("\n"):
+        if paragraphs and _continues(paragraphs[-1][0], line):
+            paragraphs[-1].append(line)
+        else:
+            paragraphs.append([line])
+    return "\n".join(part for lines in paragraphs for part in _filled(lines, columns))
+
+
+def _continues(first: str, line: str) -> bool:
+    """Whether the line belongs to the paragraph that begins with `first`: without an indent, or behind a label."""
+    label = _label(first)
+    if not first.strip() or not line.strip() or (label and label.isspace()) or _EXAMPLE.match(first):
+        return False
+    return _label(line) == " " * len(label)
+
+
+def _filled(lines: Sequence[str], columns: int) -> Sequence[str]:
+    if not columns or max(map(len, lines)) <= columns or _EXAMPLE.match(lines[0]):
+        return lines
+    begin = _label(lines[0])
+    words = " ".join(line[len(begin) :] for line in lines)
+    return wrapped(words, columns, " " * len(begin), begin)
+
+
+def _label(line: str) -> str:
+    found = _LABEL.match(line)
+    return found.group() if found else ""
 
 
 def terminal_columns(stream: TextIO) -> int:

@@ -9,7 +9,7 @@ from ..protocol import ActorState, Tree
 from .command import OK, Context
 from .health import of_actors, unwell
 from .signals import stopped_by_signal
-from .text import branches, duration, narrow_table, size, terminal_columns
+from .text import branches, duration, narrow_table, size, terminal_columns, wrapped
 
 HEADER = ("NAME", "PID", "STATE", "UPTIME", "RESTARTS", "MEMORY", "MAILBOX", "LAST INCIDENT")
 _SPARE = ("MAILBOX", "UPTIME", "MEMORY", "PID", "RESTARTS", "LAST INCIDENT")
@@ -19,8 +19,9 @@ _SPARE = ("MAILBOX", "UPTIME", "MEMORY", "PID", "RESTARTS", "LAST INCIDENT")
 def run(context: Context) -> int:
     tree = context.tree()
     rows = [row(name, actor) for name, actor in branches(tree.actors)]
-    lines = narrow_table(HEADER, rows, terminal_columns(sys.stdout), _SPARE)
-    context.show(tree, "\n".join([headline(tree, stopped_by_signal(tree.actors)), *lines]))
+    columns = terminal_columns(sys.stdout)
+    first = wrapped(headline(tree, stopped_by_signal(tree.actors)), columns, "  ", "")
+    context.show(tree, "\n".join([*first, *narrow_table(HEADER, rows, columns, _SPARE)]))
     return OK
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, TextIO
 from actors.container_runtime.errors import RuntimeSetupError
 from actors.shared.config.errors import ConfigErrors
 from supervision.cli.command import NOT_WELL
-from supervision.cli.parser import LOCAL_CODES, epilog
+from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
 from supervision.cli.streams import finishing
 from supervision.errors import error_text
 
@@ -47,14 +47,14 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "demo",
         help="a node on this machine with a sample pod, until Ctrl-C",
-        description="Start an agent with a containerd of its own in a directory of its own, run a sample pod, show\n"
-        "the tree and the pod's log. Ctrl-C stops and removes all of it. Needs root, and the packages that\n"
-        "`make deps` installs.",
+        description="Start an agent with a containerd of its own in a directory of its own, run a\n"
+        "sample pod, show the tree and the pod's log. Ctrl-C stops and removes all of\n"
+        "it. Needs root, and the packages that `make deps` installs.",
         epilog=epilog(
             ("supervise demo", "supervise demo --root-dir=/tmp/try --once"),
             {**LOCAL_CODES, NOT_WELL: "the pod did not run, or something could not be removed"},
         ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     )
     parser.add_argument(
         "--root-dir", default=DEFAULT_ROOT_DIR, metavar="DIR", help="directory for all files (default: %(default)s)"

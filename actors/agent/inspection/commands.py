@@ -12,7 +12,7 @@ from typing import Any
 from actors.shared.kube.node_selector import Requirement
 from supervision.cli.command import REFUSED
 from supervision.cli.command_parser import CommandSettings, command_parser
-from supervision.cli.parser import CODES, epilog
+from supervision.cli.parser import CODES, CommandHelp, epilog
 
 from . import label_selector
 from .describe_command import describe
@@ -48,7 +48,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         help=about,
         description="Everything known about one pod: what its worker does, why it waits, what happened to it.",
         epilog=epilog(examples, codes),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
     ).add_subparsers(required=True, metavar="pod NAME")
     parser = command_parser(below, "pod", describe, about, settings, examples, outputs, codes)
     parser.add_argument("name", help="NAME, NAMESPACE/NAME or UID")

@@ -11,12 +11,15 @@ from supervision.cli.parser import LOCAL_CODES
 
 _TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
 _ABOUT: Final = """\
-Lists what there is of the agent with this root directory, asks, and removes it: pods with their containers, mounts,
-cgroups, networks, sockets and files. It refuses while the agent runs. Volumes of storage drivers are unmounted only:
-drain the node first. Images go with the managed runtime, and stay in any other.
+Lists what there is of the agent with this root directory, asks, and removes
+it: pods with their containers, mounts, cgroups, networks, sockets and files.
+It refuses while the agent runs. Volumes of storage drivers are unmounted
+only: drain the node first. Images go with the managed runtime, and stay in
+any other.
 
-Only what is surely this agent's is touched: pods whose UID has a directory below --root-dir, and what the agent made.
-The flags of the start are known from the last starts."""
+Only what is surely this agent's is touched: pods whose UID has a directory
+below --root-dir, and what the agent made. The flags of the start are known
+from the last starts."""
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:

@@ -3,7 +3,7 @@
 agent.py               the `self.context` of every actor
 loading.py             makes the Agent from argv and files
 feature_gates.py       the gates of the release; feature_gate_table.py: stage, default, dependencies of each
-commands.py            `supervise config check|show|explain`; shown_fields.py: the fields that `show` is asked for
+commands.py            `supervise config check|show|explain`; shown_fields.py: what `show` shows
 documentation.py       the documentation of fields, flags and gates; explained_keys.py: of the keys of maps
 paths.py               the agent's paths, by its root directory
 errors.py              problems, each with file, field and rule

@@ -11,23 +11,28 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 import msgspec
 
 from supervision.suggestions import did_you_mean
 
-from .errors import MASKED, ConfigErrors, ConfigProblem, UsageErrors, shown
+from .errors import ConfigErrors, ConfigProblem, UsageErrors
 
 ABOUT: Final = """\
-Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
+Usage: supervise config check [-o json] [flags of start]
+           validate flags, files and what they name, all at once
        supervise config show [FIELD ...] [-o json] [flags of start]
-                                                             every effective value, or those of FIELD, and its source
-       supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
-       supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
-       supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
+           every effective value, or those of FIELD, each with its source
+       supervise config explain FIELD|--FLAG|GATE
+           what it means, its default, its rules
+       supervise config history [-o json] [--root-dir=DIR]
+           which configurations were in force
+       supervise config rollback [HASH] [--root-dir=DIR]
+           go back to one of them, or to the last known good
 
-Without flags, or with --root-dir only, `check` and `show` use the flags of the agent that runs there.
+Without flags, or with --root-dir only, `check` and `show` use the flags of the
+agent that runs there.
 
 Examples:
 
@@ -39,8 +44,9 @@ Examples:
 Exit codes:
 
     0  done; `check`: valid
-    1  `check`: there are errors, each with its flag or field; a field or configuration that there is not
-    2  the command line is wrong; unless it is `check`, also by a flag that there is not
+    1  `check`: there are errors, each with its flag or field;
+       a field or configuration that there is not
+    2  the command line is wrong; `check` lists unknown flags as errors instead
     4  the agent, or its files, are another user's
 """
 
@@ -77,7 +83,10 @@ def run(
             hint = did_you_mean(_SAME.get(words[0], words[0]), {**COMMANDS, **more})
             err.write(f"supervise config: there is no command {words[0]}{hint}\n  see `supervise config --help`\n")
         else:
-            (out if asked else err).write(ABOUT)
+            from supervision.cli.text import folded, terminal_columns
+
+            stream = out if asked else err
+            stream.write(folded(ABOUT, terminal_columns(stream)))
         return 0 if asked else 2
     try:
         as_json, rest = _output(words[1:])
@@ -156,7 +165,7 @@ def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print every effective value with its source, or those of the fields among the words."""
     from .flags.parsing import positional
     from .loading import load
-    from .shown_fields import chosen, chosen_plain
+    from .shown_fields import chosen, chosen_plain, flat, masked, print_rows
     from .sources.effective import lookup, to_plain
 
     fields, flags = positional(words)
@@ -167,37 +176,14 @@ def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
         found = chosen_plain(fields, masked(to_plain(agent.config)), rows, agent.config_sources)
         out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
         return 0
-    for one in rows:
-        out.write(row(*one))
+    print_rows(rows, out)
     return 0
-
-
-def row(path: str, value: Any, source: str) -> str:
-    """The line of one field."""
-    return f"{path:<55} {shown_value(path, value):<40} {source}\n"
-
-
-def shown_value(path: str, value: Any) -> str:
-    """The value as short JSON, hidden if it is a secret."""
-    return MASKED if path.partition(".")[0] == "staticPodURLHeader" and value else shown(value)
-
-
-def masked(plain: dict[str, Any]) -> dict[str, Any]:
-    """Plain data of a configuration without its secrets."""
-    return {**plain, "staticPodURLHeader": MASKED} if "staticPodURLHeader" in plain else plain
-
-
-def flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
-    """Path and value of every field, also of the structs in it."""
-    found: list[tuple[str, Any]] = []
-    for name in value.__struct_fields__:
-        item = getattr(value, name)
-        found += flat(item, f"{prefix}{name}.") if isinstance(item, msgspec.Struct) else [(f"{prefix}{name}", item)]
-    return found
 
 
 def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[str], str] = lambda field: "") -> int:
     """Document fields, flags and gates. `effect`: what a change of a top-level field does to a running agent."""
+    from supervision.cli.text import folded, terminal_columns, wrapped
+
     from .documentation import entries, similar
     from .documentation import explain as text_of
 
@@ -210,11 +196,13 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[
         texts = found or {entry.path: entry.text for entry in entries()}
         out.write(msgspec.json.format(msgspec.json.encode(texts)).decode() + "\n")
         return 0
+    columns = terminal_columns(out)
     for text in found.values():
-        out.write(text + "\n")
-    if not words:
-        for entry in entries():
-            out.write(f"{entry.path:<55} {entry.text}\n")
+        out.write(folded(text, columns) + "\n")
+    for entry in () if words else entries():
+        line = f"{entry.path:<55} {entry.text}"
+        below = [entry.path, *wrapped(entry.text, columns, "    ")]
+        out.write("\n".join(below if columns and len(line) > columns else [line]) + "\n")
     return 0
 
 
@@ -236,9 +224,11 @@ def early_text(argv: Sequence[str], program: str = "supervise start") -> str | N
     if parsed.problems:
         return None
     if parsed.values.get("help"):
+        from supervision.cli.text import folded, terminal_columns
+
         from .flags.usage import help_text
 
-        return help_text(program)
+        return folded(help_text(program), terminal_columns(sys.stdout))
     if parsed.values.get("version", "false") != "false":
         from .version import version_text
 

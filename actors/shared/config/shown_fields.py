@@ -1,13 +1,16 @@
-"""The fields that `supervise config show FIELD ...` names. Pure."""
+"""The fields that `supervise config show [FIELD ...]` shows, and how."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
+import msgspec
+
+from supervision.cli.text import terminal_columns, wrapped
 from supervision.documents.model import below
 
-from .errors import ConfigErrors, ConfigProblem
+from .errors import MASKED, ConfigErrors, ConfigProblem, shown
 from .sources.effective import lookup
 from .sources.merge_patch import merge_patch
 
@@ -67,3 +70,32 @@ def _part_of(plain: Mapping[str, Any], path: str) -> dict[str, Any]:
     head, _, rest = path.partition(".")
     inner = plain.get(head)
     return {head: _part_of(inner, rest)} if rest and isinstance(inner, Mapping) else {}
+
+
+def print_rows(rows: Iterable[tuple[str, Any, str]], out: TextIO) -> None:
+    """A line for each field: path, value, source. What a terminal has no room for is below the path."""
+    columns = terminal_columns(out)
+    for path, value, source in rows:
+        text = shown_value(path, value)
+        line = f"{path:<55} {text:<40} {source}"
+        below = [path, *wrapped(f"{text}  {source}", columns, "    ")]
+        out.write("\n".join(below if columns and len(line) > columns else [line]) + "\n")
+
+
+def shown_value(path: str, value: Any) -> str:
+    """The value as short JSON, hidden if it is a secret."""
+    return MASKED if path.partition(".")[0] == "staticPodURLHeader" and value else shown(value)
+
+
+def masked(plain: dict[str, Any]) -> dict[str, Any]:
+    """Plain data of a configuration without its secrets."""
+    return {**plain, "staticPodURLHeader": MASKED} if "staticPodURLHeader" in plain else plain
+
+
+def flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
+    """Path and value of every field, also of the structs in it."""
+    found: list[tuple[str, Any]] = []
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        found += flat(item, f"{prefix}{name}.") if isinstance(item, msgspec.Struct) else [(f"{prefix}{name}", item)]
+    return found

@@ -67,6 +67,14 @@ def test_a_cause_that_a_narrow_terminal_has_no_room_for_is_below_its_incident() 
     assert max(map(len, (header, row, *cause))) <= 80
 
 
+def test_incidents_leave_out_figures_for_which_a_narrow_terminal_has_no_room() -> None:
+    incident = Incident(time="2026-11-26T17:53:40.677Z", actor="pleg", incarnation=1, pid=5, cause="hang")
+    header, row, cause = lines([incident], 50, full=False)
+    assert header.split() == ["TIME", "ACTOR", "BACK", "AFTER"]
+    assert (row.split()[:2], cause.split()[0]) == (["2026-11-26T17:53:40.677Z", "pleg#1"], "hang")
+    assert max(map(len, (header, row))) <= 50
+
+
 def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:
     incidents = Incidents(tmp_path / "incidents.jsonl")
     incidents.opened(Exited("pleg", 1, 5, 9, "signal", uptime=3))

@@ -3,8 +3,20 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from supervision.cli.health import TreeHealth
 from supervision.cli.logs import of_actor
-from supervision.cli.text import branches, duration, narrow_table, plain, size, table, table_with_texts, wrapped
+from supervision.cli.status import text
+from supervision.cli.text import (
+    branches,
+    duration,
+    folded,
+    narrow_table,
+    plain,
+    size,
+    table,
+    table_with_texts,
+    wrapped,
+)  # fmt: skip
 from supervision.cli.tree import headline, row
 from supervision.protocol import ActorState, Tree, Trouble
 
@@ -67,6 +79,14 @@ def tree(*actors: ActorState) -> Tree:
 def test_the_headline_counts_who_is_in_service() -> None:
     found = headline(tree(*TREE, actor("late", "root", state="starting", memory_bytes=1048576)))
     assert found == "actors degraded: 6 of 7 actors in service, 1.0M in all, fork server pid 7, up 1h30m"
+
+
+def test_the_headline_of_a_narrow_terminal_is_folded_between_words() -> None:
+    found = text(TreeHealth("ready", []), tree(*TREE), columns=60)
+    assert found.splitlines() == [
+        "ready: 6 of 6 actors in service, - in all, fork server pid",
+        "  7, up 1h30m",
+    ]
 
 
 LINES = [
@@ -143,3 +163,26 @@ def test_the_tree_does_not_call_the_node_ready_and_names_silent_actors() -> None
     assert headline(outside).startswith("actors ready: ")
     assert row("prober", silent)[2] == "running (silent 7.4s)"
     assert row("prober", well)[2] == "running"
+
+
+def test_spare_columns_of_a_table_with_sentences_are_left_out_only_where_the_rest_does_not_fit() -> None:
+    header, rows = ("NAME", "UPTIME", "CAUSE"), [("container_runtime/a", "3d4h", "it ended by itself")]
+    assert table_with_texts(header, rows, 40, spare=("UPTIME",))[1][0] == "container_runtime/a  3d4h"
+    assert table_with_texts(header, rows, 22, spare=("UPTIME",))[1][0] == "container_runtime/a"
+
+
+def test_a_help_is_filled_anew_behind_its_labels_and_keeps_its_examples() -> None:
+    text = "Some words of which there are more than forty\nletters.\n\n"
+    text += "    supervise logs pod_workers/worker/0 --since 1h30m\n"
+    text += "    1  some words that are more than forty\n       letters\n  rule:    some words that are more than forty"
+    assert folded(text, 40).splitlines() == [
+        "Some words of which there are more than",
+        "forty letters.",
+        "",
+        "    supervise logs pod_workers/worker/0 --since 1h30m",
+        "    1  some words that are more than",
+        "       forty letters",
+        "  rule:    some words that are more than",
+        "           forty",
+    ]
+    assert folded(text, 0) == text

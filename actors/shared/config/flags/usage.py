@@ -15,8 +15,9 @@ _ORDER: Final = (GENERAL, FILES, NODE, SERVER, IMAGES, OWN, _CONFIGURED, _DEPREC
 _INTRODUCTION: Final = """\
 Usage: {program} [flags]
 
-Runs the node agent. Precedence of values, lowest first: defaults, the file given to --config, the drop-ins of
---config-dir, flags. `supervise config explain FIELD` documents any field or flag.
+Runs the node agent. Precedence of values, lowest first: defaults, the file given
+to --config, the drop-ins of --config-dir, flags. `supervise config explain FIELD`
+documents any field or flag.
 
 """
 _END: Final = """\
@@ -28,8 +29,10 @@ Examples:
 
 Exit codes:
 
-    0  it was stopped in order (`supervise stop`, SIGTERM, SIGINT); --help, --version
-    1  it could not start (the errors are printed); the root supervisor gave up; a second signal ended it
+    0  it was stopped in order (`supervise stop`, SIGTERM, SIGINT);
+       --help, --version
+    1  it could not start (the errors are printed); the root supervisor gave up;
+       a second signal ended it
 """
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.run_once import TIMEOUT_SECONDS, _options, run
+from actors.agent.run_once import TIMEOUT_SECONDS, _options, _source_text, run
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.cli.command import REFUSED
 from supervision.fork_server.lock import Lock
 
@@ -52,3 +54,14 @@ def test_run_once_beside_a_running_agent_starts_nothing_and_reports_none_of_its_
     said = capsys.readouterr()
     assert (said.out, f"an agent with pid {os.getpid()} runs on {tmp_path}" in said.err) == ("", True)
     lock.release()
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        (KubeletConfiguration(), "neither staticPodPath nor staticPodURL is set"),
+        (KubeletConfiguration(staticPodPath="/p", staticPodURL="http://h"), "nothing in /p or http://h"),
+    ],
+)
+def test_without_static_pods_it_names_where_they_would_come_from(config: KubeletConfiguration, text: str) -> None:
+    assert _source_text(Agent(config=config)) == text

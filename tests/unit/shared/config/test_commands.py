@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from actors.shared.config.commands import early_text, masked, run, take_option
+from actors.shared.config.commands import early_text, run, take_option
 from actors.shared.config.documentation import entries
 from actors.shared.config.flags.table import FLAGS
+from actors.shared.config.shown_fields import masked
 from tests.support.present import present
 
 
@@ -79,6 +80,18 @@ def test_show_of_some_fields_as_json_has_only_these(write):
     found = json.loads(do("show", "evictionHard[memory.available]", "maxPods", "-ojson", f"--config={path}")[1])
     assert found["kubeletconfig"] == {"evictionHard": {"memory.available": "100Mi"}, "maxPods": 5}
     assert found["sources"] == {"evictionHard.memory.available": f"{path}:4", "maxPods": f"{path}:3"}
+
+
+def test_what_a_terminal_has_no_room_for_is_below_the_field(write, monkeypatch):
+    for module in ("supervision.cli.text", "actors.shared.config.shown_fields"):
+        monkeypatch.setattr(f"{module}.terminal_columns", lambda stream: 60)
+    path = write("evictionHard: {memory.available: 100Mi}")
+    first, *below = do("show", "evictionHard.memory.available", f"--config={path}")[1].splitlines()
+    assert (first, below[0].split()[0]) == ("evictionHard.memory.available", '"100Mi"')
+    assert max(map(len, do("explain", "evictionHard")[1].splitlines()[:2])) <= 60
+    first, second = do("explain")[1].splitlines()[:2]
+    assert (first, second) == ("apiVersion", "    kubelet.config.k8s.io/v1beta1, the only version.")
+    assert max(map(len, do("explain", "authorization.mode")[1].splitlines())) <= 60
 
 
 @pytest.mark.parametrize(
