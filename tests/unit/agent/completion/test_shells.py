@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent import command, completion, subcommands
+from actors.status_manager.messages import Pods
 from supervision.names import Names
 
 ROOT = Path(__file__).parents[4]
@@ -88,6 +90,8 @@ def test_bash_completes_commands_options_choices_and_actors(
     assert in_bash(path, environment, "supervise", "tree", "-o", "") == ["text", "json"]
     assert in_bash(path, environment, "supervise", "start", "--max-po") == ["--max-pods"]
     assert "rollback" in in_bash(path, environment, "supervise", "config", "")
+    assert in_bash(path, environment, "supervise", "config", "explain", "maxPod") == ["maxPods"]
+    assert in_bash(path, environment, "supervise", "completion", "") == [*completion.SHELLS]
     at = ("--run-dir", str(run_dir))
     assert in_bash(path, environment, "supervise", "logs", *at, "") == ACTORS
     assert in_bash(path, environment, "supervise", "inject", *at, "pod_workers/") == ACTORS[2:]
@@ -106,6 +110,7 @@ def test_fish_completes_commands_and_actors(tmp_path: Path, environment: dict[st
     assert in_fish(path, environment, "supervise inc") == ["incidents"]
     assert in_fish(path, environment, f"supervise logs --run-dir {run_dir} ") == ACTORS
     assert in_fish(path, environment, "supervise start --max-po") == ["--max-pods"]
+    assert in_fish(path, environment, "supervise config show maxPod") == ["maxPods"]
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
@@ -120,11 +125,57 @@ def test_zsh_takes_its_script(tmp_path: Path, environment: dict[str, str]) -> No
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "_supervise\n")
 
 
+def test_a_pod_is_completed_by_its_name_and_by_its_namespace_only_where_two_have_that_name() -> None:
+    pods = [("a", "web"), ("b", "web"), ("a", "db")]
+    items = [{"metadata": {"namespace": space, "name": name}} for space, name in pods]
+    assert completion.pod_names(json.dumps({"items": items}).encode()) == ["a/web", "b/web", "db"]
+
+
+def test_pods_are_asked_of_the_agent_that_the_line_names(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Agent:
+        def __init__(self, run_dir: Path) -> None:
+            asked.append(str(run_dir))
+
+        def ask(self, question: object, reply: object, **more: object) -> Pods:
+            return Pods(b'{"items": [{"metadata": {"namespace": "n", "name": "web"}}]}')
+
+        def close(self) -> None: ...
+
+    assert completion.pods(["describe", "pod", "--run-dir", str(tmp_path)]) == []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("supervision.client.Client", Agent)
+        assert completion.pods(["describe", "pod", "--run-dir", str(tmp_path)]) == ["web"]
+    assert asked == [str(tmp_path)]
+
+
+def test_every_command_that_takes_a_pod_has_names_completed() -> None:
+    parser = subcommands.whole_parser(completion.WITH_FLAGS)
+    completion.script("bash", parser)
+    functions = {
+        f"{name} {one.dest}": one.complete["bash"]  # type: ignore[attr-defined]
+        for name, one in completion.arguments_of(parser)
+        if isinstance(getattr(one, "complete", None), dict)
+    }
+    taking = {name for name, function in functions.items() if function == "_supervise_pods"}
+    assert taking == {"pods name", "pod name", "events pod", "events of"}
+    assert functions["logs actor"] == "_supervise_names"
+    assert functions["inject actor"] == "_supervise_actors"
+
+
+def test_a_script_describes_each_command_as_the_list_of_commands_does() -> None:
+    text = completion.script("zsh", subcommands.whole_parser(completion.WITH_FLAGS))
+    assert "config:'validate, show, explain, roll back configurations'" in text
+
+
 def test_every_command_with_an_actor_has_names_completed() -> None:
     parser, _ = subcommands.parser_of([])
     choice = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     taking = {
-        name for name, below in choice.choices.items() if any(a.dest == "actor" for a in completion.arguments_of(below))
+        name
+        for name, below in choice.choices.items()
+        if any(a.dest == "actor" for _, a in completion.arguments_of(below))
     }
     assert taking >= {"logs", "incidents", "inject"}
 
