@@ -48,11 +48,11 @@ def count_patch(event: CorrelatedEvent) -> Json:
 
 
 def involved_object(content: NewEvent) -> Json:
-    """As in the kubelet, a node's UID is its name, and it has no version."""
-    found = {"kind": content.kind, "name": content.name, "uid": content.uid}
+    """A node's UID is its name, as `kubectl describe node` looks for; with the version `kubectl events --for` does."""
+    found = {"apiVersion": "v1", "kind": content.kind, "name": content.name, "uid": content.uid}
     if content.kind == "Node":
         return {**found, "uid": content.uid or content.name}
-    found |= {"apiVersion": "v1", "namespace": content.namespace}
+    found |= {"namespace": content.namespace}
     if content.field:
         found["fieldPath"] = content.field
     return found

@@ -114,7 +114,7 @@ def test_a_nodes_event_is_kept_in_default_under_the_nodes_name(play):
         await events.record(kind="Node", namespace="", name="n1", uid="n1", reason="NodeReady")
         await events.written()
         (stored,) = events.stored()
-        assert stored["involvedObject"] == {"kind": "Node", "name": "n1", "uid": "n1"}
+        assert stored["involvedObject"] == {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}
 
     play(story)
 

@@ -139,7 +139,7 @@ def test_an_event_is_written_as_by_the_kubelet():
 
 def test_a_nodes_uid_in_events_is_its_name_and_they_are_kept_in_default():
     node = new_event(kind="Node", namespace="", name="n1", uid="")
-    assert involved_object(node) == {"kind": "Node", "name": "n1", "uid": "n1"}
+    assert involved_object(node) == {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}
     event = Correlator().correlate(node, 0.0, SECOND)
     assert event is not None
     assert event_object(event, "n1")["metadata"]["namespace"] == "default"
