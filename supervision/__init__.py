@@ -16,6 +16,7 @@ cli/                  the `supervise` subcommands for a running agent: all excep
 client.py             asks the fork server or any actor from outside the tree: for the command line and tests
 dead_letters.py       where the dead letters of one process go: to the current handler
 descriptors.py        detects that this process has nearly run out of file descriptors
+disposable_calls.py   a disposable process, as its caller sees it: the order, and the result or error in the answer
 documents/            reads one YAML or JSON document into plain data, within limits
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests
@@ -29,6 +30,7 @@ incidents.py          incident records: their fields, and the bounded file of JS
 incident_file.py      writes incident records to that file
 intensity.py          restart intensity as in Erlang/OTP: a limit of restarts within a period
 link.py               the link from this actor to one receiver: its queue, its window
+links.py              the links of one sender, one to each receiver
 listeners.py          listening sockets that survive their actor
 log_streams.py        the log's streams: stderr for all lines, or stdout for those that are not errors
 logs.py               logs in klog's text or JSON format, to stderr and to a file

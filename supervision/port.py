@@ -10,31 +10,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, WakeupMessage
 
-from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
+from . import disposable_calls
+from .actor import Actor, Address, AskError, Timer
 from .addresses import ActorName
 from .channel import Flusher
 from .class_names import class_name
 from .dead_letters import DEAD_LETTERS, DeadLetterRoute
 from .inbox import Asker, Inbox
-from .link import Link
+from .links import Links
 from .listeners import Listeners, Make
 from .mailbox import QueuedMessage
 from .message import Message
 from .names import Names
 from .payload import unwrap, wrap
-from .protocol import (
-    DISPOSABLE_GRACE_SECONDS,
-    FORK_SERVER,
-    CreateActor,
-    DisposableResult,
-    MessageCount,
-    RunDisposable,
-    Shutdown,
-)
+from .protocol import DISPOSABLE_GRACE_SECONDS, FORK_SERVER, CreateActor, MessageCount, Shutdown
 from .questions import Questions
 from .running import ActorRunner
 from .task_context import InputRecord, Work
@@ -72,7 +64,7 @@ class ActorPort:
         self.uplink: Uplink
         self.actor: ThespianActor
         self.losses = LostMessages()
-        self._links: dict[str, Link] = {}
+        self._links = Links(self)
         self._dead_letters = DeadLetterRoute(self) if dynamic else None
         self._questions = Questions(asyncio.get_running_loop(), incarnation)
         self._child_numbers = itertools.count(1)
@@ -118,27 +110,21 @@ class ActorPort:
             self.uplink.send(message)
         else:
             body = encode(self.name, message)
-            self._link(name).send(
+            self._links.to(name).send(
                 QueuedMessage(message, body, self.loop.time() + scaled(deadline), 0, message.coalesce_key())
             )
-
-    def _link(self, name: str) -> Link:
-        link = self._links.get(name)
-        if link is None:
-            link = self._links[name] = Link(self, name)
-        return link
 
     @property
     def waiting(self) -> int:
         """Messages that are not acknowledged yet."""
-        return sum(link.waiting for link in self._links.values())
+        return self._links.waiting
 
     @property
     def unsent(self) -> bool:
         return (
             self.uplink.unsent
             or self.inbox.unsent
-            or any(link.unsent for link in self._links.values())
+            or self._links.unsent
             or (self._dead_letters is not None and self._dead_letters.unsent)
         )
 
@@ -171,7 +157,7 @@ class ActorPort:
         if name == FORK_SERVER:
             self.uplink.send(message, ask)
         else:
-            self._link(name).send(
+            self._links.to(name).send(
                 QueuedMessage(message, encode(self.name, message, ask), self.loop.time() + timeout, ask)
             )
         try:
@@ -187,16 +173,10 @@ class ActorPort:
         self._questions.connection_closed(name, kept)
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
-        order = RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))
+        order = disposable_calls.order_of(function, arguments, deadline)
         # the fork server itself answers after the deadline
         answer = await self.ask(FORK_SERVER, order, deadline + DISPOSABLE_GRACE_SECONDS)
-        if not isinstance(answer, DisposableResult):
-            raise AskError(f"{FORK_SERVER} answered RunDisposable with {type(answer).__name__}")
-        if answer.timed_out:
-            raise DisposableTimeout("Timeout", answer.text or f"{function} still ran after {deadline:g} s")
-        if answer.kind:
-            raise DisposableError(answer.kind, answer.text, answer.errno)
-        return msgspec.msgpack.decode(answer.result)
+        return disposable_calls.result_of(answer, function, deadline)
 
     # -- timers and tasks -----------------------------------------------------------------------------------------
     def after(self, seconds: float, call: Callable[[], Any]) -> Timer:

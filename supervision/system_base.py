@@ -33,7 +33,7 @@ from .errors import AskError
 from .fork_server.fork import tie_to_parent
 from .fork_server.main import run
 from .inbox import Inbox, serve
-from .link import Link
+from .links import Links
 from .mailbox import QueuedMessage
 from .message import Message, Question
 from .names import Names
@@ -76,7 +76,7 @@ class ExternalMailbox:
         self.names = names
         self.loop = asyncio.new_event_loop()
         self.flusher = Flusher(self.loop)
-        self._links: dict[str, Link] = {}
+        self._links = Links(self)
         self._dead_letters = DeadLetterRoute(self)
         self._mail: deque[Any] = deque()
         self._inbox = Inbox(self)
@@ -92,7 +92,7 @@ class ExternalMailbox:
 
     def tell(self, name: str, payload: Any) -> None:
         """Returns when the message is delivered, or its deadline has passed."""
-        link = self._link(name)
+        link = self._links.to(name)
         message = wrap(payload, objects=True)
         link.send(QueuedMessage(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
         self._run_until(lambda: not link.waiting and not link.unsent, _SEND_SECONDS)
@@ -109,11 +109,6 @@ class ExternalMailbox:
                 await asyncio.sleep(0.001)
 
         self.loop.run_until_complete(wait())
-
-    def _link(self, name: str) -> Link:
-        if name not in self._links:
-            self._links[name] = Link(self, name)
-        return self._links[name]
 
     # -- events of inbox and links --------------------------------------------------------------------------------
     def dispatch(self, message: Any, sender: Address) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from ..policy_rules import LONGEST_SECONDS
-from ..spec import ChildSpec, Policy, walk
+from ..protocol import FORK_SERVER
+from ..spec import ChildSpec, Policy, SetPolicies, walk
 from ..time_scale import scaled
+from .table import ProcessTable
+from .watch import changed
+
+log = logging.getLogger(FORK_SERVER)
 
 
 class Policies:
@@ -29,6 +35,23 @@ class Policies:
         self.by_name.update(
             {name: _scale_deadlines(policy) for name, policy in changed.items() if name in self.by_name}
         )
+
+
+class PolicyOrders:
+    """Puts ordered policies in force: in the table, at the supervisors, and in the checks (`retune`)."""
+
+    def __init__(self, policies: Policies, table: ProcessTable, retune: Callable[[], None]) -> None:
+        self._policies, self._table, self._retune = policies, table, retune
+
+    def put_in_force(self, order: SetPolicies) -> None:
+        """Supervisors that start later get them, too."""
+        self._policies.update(order.policies)
+        for child in self._table:
+            child.apply_policy(changed(child, self._policies.of(child.name, child.policy)))
+            if child.kind == "supervisor" and child.process.uplink is not None and child.process.uplink.is_open:
+                child.process.uplink.send(SetPolicies(self._policies.by_name))
+        self._retune()
+        log.info("the supervision policy has changed, for %d actors", len(order.policies))
 
 
 def _scale_deadlines(policy: Policy) -> Policy:

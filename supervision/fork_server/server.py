@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from ..application import Application
 from ..protocol import FORK_SERVER, ROOT, Exited, GetTree, Started
-from ..spec import SetPolicies
 from ..status_page import StatusPage
 from ..wire import Frame
 from . import signals, socket_repair, titles
@@ -22,7 +21,7 @@ from .listener import Listener
 from .loop import Loop
 from .memory import SharedMemory
 from .orders import Orders
-from .policies import Policies
+from .policies import Policies, PolicyOrders
 from .probes import ProgramProbes
 from .process_entry import ProcessEntry
 from .processes import ChildProcesses
@@ -31,7 +30,7 @@ from .root import RootSupervision
 from .run_directory import RunDirectory
 from .socket_store import SocketStore
 from .table import ProcessTable
-from .watch import Watch, changed
+from .watch import Watch
 
 log = logging.getLogger(FORK_SERVER)
 _SPARE_ENTRIES = 64
@@ -71,15 +70,16 @@ class ForkServer:
         )
         self._processes = processes = ChildProcesses(loop, table, context, self)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
+        watch = Watch(loop, table, processes.kill)
+        orders = PolicyOrders(self._policies, table, watch.retune)
         self._control = control = Control(
-            application, loop, table, processes, self._disposables, self._lifecycle, self._policies, self._set_policies
+            application, loop, table, processes, self._disposables, self._lifecycle, self._policies, orders.put_in_force
         )
         self._listener = Listener(loop, directory.names, control.received)
         self._orders = Orders(table, processes, self._disposables, self._lifecycle, control)
         self._reports = Reports(loop, table, application.incidents)
         self._root = RootSupervision()
-        self._watch = Watch(loop, table, processes.kill)
-        self._probes = ProgramProbes(loop, table, self._disposables.run, self._watch.end_hung)
+        ProgramProbes(loop, table, self._disposables.run, watch.end_hung)
 
     def run(self) -> int:
         """Serve until stopped; the exit code."""
@@ -158,16 +158,6 @@ class ForkServer:
             self._lifecycle.begin_stop(1)
         else:
             self._loop.call_later(decision, self._start_root)
-
-    def _set_policies(self, order: SetPolicies) -> None:
-        """Put these policies in force and send them to the supervisors. Supervisors that start later get them too."""
-        self._policies.update(order.policies)
-        for child in self._table:
-            child.apply_policy(changed(child, self._policies.of(child.name, child.policy)))
-            if child.kind == "supervisor" and child.process.uplink is not None and child.process.uplink.is_open:
-                child.process.uplink.send(SetPolicies(self._policies.by_name))
-        self._watch.retune()
-        log.info("the supervision policy has changed, for %d actors", len(order.policies))
 
     # -- signals --------------------------------------------------------------------------------------------------
     def _reap(self) -> None:

@@ -70,11 +70,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
         for hierarchy in self._limiting_hierarchies():
             for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
                 if controller in hierarchy.controllers:
-                    try:
-                        cgroup_files.write(f"{hierarchy.path}{cgroup}/{name}", text)
-                    except CgroupError as error:
-                        if controller != "hugetlb" or error.errno != errno.EBUSY:
-                            raise
+                    _write_limit(controller, f"{hierarchy.path}{cgroup}/{name}", text)
 
     def enter(self, cgroup: str, pid: int) -> None:
         """Move a process, and with it its future children, into the cgroup of `create`. Raises CgroupError."""
@@ -177,6 +173,15 @@ class CgroupTree(msgspec.Struct, frozen=True):
                 path for path in cgroup_files.depth_first(hierarchy.path + cgroup) if not cgroup_files.remove(path)
             ]
         return left
+
+
+def _write_limit(controller: str, path: str, text: str) -> None:
+    """Huge pages in use stay without the limit. Raises CgroupError."""
+    try:
+        cgroup_files.write(path, text)
+    except CgroupError as error:
+        if controller != "hugetlb" or error.errno != errno.EBUSY:
+            raise
 
 
 def find(root: str = "") -> CgroupTree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from supervision.errors import error_reason
@@ -28,23 +28,31 @@ def have_few_files(directories: Iterable[str]) -> bool:
     """Whether the trees have at most FEW_FILES entries with FEW_BYTES together: removing them takes milliseconds. False
     where that cannot be seen: anything may be below a path that is longer than the kernel takes."""
     files, size, waiting = 0, 0, list(directories)
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    about = entry.stat(follow_symlinks=False)
-                    files += 1
-                    # a file may have more blocks than its size (fallocate), and a sparse one fewer
-                    size += max(about.st_size, about.st_blocks * _BLOCK)
-                    if files > FEW_FILES or size > FEW_BYTES:
-                        return False
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return False
+    try:
+        while waiting:
+            for entry_bytes, below in _sizes(waiting.pop()):
+                files, size = files + 1, size + entry_bytes
+                if files > FEW_FILES or size > FEW_BYTES:
+                    return False
+                if below:
+                    waiting.append(below)
+    except OSError:
+        return False
     return True
+
+
+def _sizes(directory: str) -> Iterator[tuple[int, str]]:
+    """The bytes of each entry, and its path if it is a directory, else ''. A missing directory has none. Raises
+    OSError."""
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                about = entry.stat(follow_symlinks=False)
+                # a file may have more blocks than its size (fallocate), and a sparse one fewer
+                size = max(about.st_size, about.st_blocks * _BLOCK)
+                yield size, entry.path if entry.is_dir(follow_symlinks=False) else ""
+    except FileNotFoundError:
+        return
 
 
 class MountInsideError(OSError):

@@ -40,33 +40,29 @@ class DirectorySize:
 
     def parts(self) -> Iterator[None]:
         """Walk it, a part in each step."""
-        left, seen = list[_Place | None]([None]), set[int]()
         began, entries = time.monotonic(), 0
-        while left:
-            if time.monotonic() - began >= PART_SECONDS:
+        for at_entry in self._walk():
+            entries += at_entry
+            if entries % PART == 0 if at_entry else time.monotonic() - began >= PART_SECONDS:
                 self.seconds += time.monotonic() - began
                 yield
                 began = time.monotonic()
+        self.seconds += time.monotonic() - began
+
+    def _walk(self) -> Iterator[bool]:
+        """Count each entry. Yields False before each directory, True after each entry."""
+        left, seen = list[_Place | None]([None]), set[int]()
+        while left:
+            yield False
             place = left.pop()
             try:
                 directory = self._open(place)
             except OSError:
                 continue  # a file, or it went away meanwhile
-            try:
-                with os.scandir(directory) as names:
-                    for entry in names:
-                        if self._count(entry, seen):
-                            left.append(_Place(place, entry.name))
-                        entries += 1
-                        if entries % PART == 0:
-                            self.seconds += time.monotonic() - began
-                            yield
-                            began = time.monotonic()
-            except OSError:
-                continue
-            finally:
-                os.close(directory)
-        self.seconds += time.monotonic() - began
+            for entry in _entries(directory):
+                if self._count(entry, seen):
+                    left.append(_Place(place, entry.name))
+                yield True
 
     def _count(self, entry: os.DirEntry[str], seen: set[int]) -> bool:
         """Returns whether it is a directory to go into."""
@@ -122,3 +118,14 @@ def in_turns(walks: Iterable[Iterator[None]]) -> Iterator[None]:
         if next(walk, _DONE) is not _DONE:
             waiting.append(walk)
             yield
+
+
+def _entries(directory: int) -> Iterator[os.DirEntry[str]]:
+    """The entries of an open directory, as far as they can be read. Closes it."""
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        return
+    finally:
+        os.close(directory)
