@@ -42,6 +42,8 @@ class DriverSpec(Api, frozen=True):
     requiresRepublish: bool = False
     serviceAccountTokenInSecrets: bool = False
     nodeAllocatableUpdatePeriodSeconds: int | None = None
+    exists: bool = True
+    """Not a field of the API: whether there is a CSIDriver object."""
 
 
 class _CSIDriver(Api, frozen=True):
@@ -82,7 +84,7 @@ class ApiObjects:
     async def driver(self, name: str) -> DriverSpec:
         answer = await self.call("GET", f"{STORAGE}/csidrivers/{quote(name, safe='')}")
         if answer.reason == "NotFound":
-            return DriverSpec()
+            return DriverSpec(exists=False)
         return _decode(_body_of(answer, f"CSIDriver {name}"), _CSIDriver).spec
 
     async def watched_driver(self, name: str) -> DriverSpec:
@@ -95,7 +97,7 @@ class ApiObjects:
         if state.body:
             return _decode(state.body, _CSIDriver).spec
         if state.reason == "NotFound":
-            return DriverSpec()
+            return DriverSpec(exists=False)
         raise CsiError(f"CSIDriver {name}: {state.reason}: {state.message}")
 
     async def attached(self, name: str, what: str) -> dict[str, str]:

@@ -41,17 +41,20 @@ class Staging:
     ) -> None:
         self._actor, self._drivers, self._api = actor, drivers, api
         self._records, self._locks, self._changed = kept, locks, changed
+        self._staged: set[str] = set()
+        """Staging paths of the volumes that were staged since the start of this actor."""
 
     async def stage(
         self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
         check: Callable[[], None],
     ) -> str:  # fmt: skip
-        """Stage the volume. Returns its staging path, '' when it needs none. Raises StageError.
+        """Stage the volume, unless another pod or an earlier try has staged it. Returns the staging path for
+        NodePublishVolume, '' for none. Raises StageError.
 
         `context`: the publish context; `check` raises when the volume was unmounted meanwhile.
         """
         if not driver.stages or step.source.ephemeral:
-            return ""
+            return "" if step.device is None else step.device.staging  # the kubelet names it in any case
         try:
             return await self._stage(step, driver, connection, record, context, check)
         except (CsiError, OSError) as error:
@@ -63,6 +66,8 @@ class Staging:
     ) -> str:  # fmt: skip
         """Returns the staging path. Raises CsiError, OSError."""
         staged = self._records.stage_of(record, step.device)
+        if staged.target in self._staged:
+            return staged.target
         if step.device is None:  # the record of a device is for its stage, too
             record = msgspec.structs.replace(record, specVolID="", volume="", claim="")
         secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
@@ -76,6 +81,7 @@ class Staging:
                 records.note_stage_failure(staged, step.device)
             raise
         records.note_staged(staged, record)
+        self._staged.add(staged.target)
         return staged.target
 
     async def unstage_unused(self, volume: StagedVolume) -> None:
@@ -93,6 +99,7 @@ class Staging:
         known = records.read(volume.folder)
         if known is None or self._records.used(volume.record):
             return
+        self._staged.discard(volume.target)  # even if the driver fails: what it has undone is not known then
         if known.state != "none":
             driver, connection = self._drivers.get(volume.record.driverName)
             if driver.stages:

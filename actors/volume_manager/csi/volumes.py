@@ -131,13 +131,10 @@ class CsiVolumes:
         kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
         if kind not in spec.volumeLifecycleModes:
             modes = " ".join(f'"{mode}"' for mode in spec.volumeLifecycleModes)
-            text = f'volume mode "{kind}" not supported by driver {driver.name} (only supports [{modes}])'
+            why = f"only supports [{modes}]" if spec.exists else "no CSIDriver object"
+            text = f'volume mode "{kind}" not supported by driver {driver.name} ({why})'
             raise CsiError(f"mounter.SetupAt failed to check volume lifecycle mode: {text}")
         record = self._record(step, kind, attached=spec.attachRequired and kind == PERSISTENT)
-        secrets = await self._api.secret(step.source.publish_secret, "NodePublishSecretRef")
-        attributes = await self._requested_attributes(pod, step, spec)
-        if spec.serviceAccountTokenInSecrets and TOKENS in attributes:
-            secrets[TOKENS] = attributes.pop(TOKENS)
         async with self._lock(record):
             check()
             records.note(step, record)
@@ -145,6 +142,10 @@ class CsiVolumes:
             context = await self._publish_context(step, record, spec)
             check()
             staged = await self._staging.stage(step, driver, connection, record, context, check)
+            secrets = await self._api.secret(step.source.publish_secret, "NodePublishSecretRef")
+            attributes = await self._requested_attributes(pod, step, spec)
+            if spec.serviceAccountTokenInSecrets and TOKENS in attributes:
+                secrets[TOKENS] = attributes.pop(TOKENS)
             check()
             make_path(os.path.dirname(step.path), DIRECTORY_MODE)
             records.note_call(step, record)

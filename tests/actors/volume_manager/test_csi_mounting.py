@@ -10,7 +10,7 @@ import pytest
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.volume_manager.csi.api_objects import DriverSpec
-from actors.volume_manager.csi.errors import CallError, ExhaustedError, NotAttachedError
+from actors.volume_manager.csi.errors import CallError, CsiError, ExhaustedError, NotAttachedError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume
 from actors.volume_manager.failure_texts import MountError
 from tests.actors.volume_manager.csi_storage import NAME, POD, Node, Storage
@@ -41,6 +41,43 @@ async def test_a_volume_is_published_once_despite_repeated_requests(node: Node, 
         assert await node.mount(group=7) == ""
         assert await node.mount(group=7) == ""
         assert storage.calls == ["stage", "publish", "give"]
+
+
+@pytest.mark.parametrize("device", [False, True])
+async def test_a_volume_is_staged_once_for_all_its_pods_and_tries(node: Node, storage: Storage, device: bool) -> None:
+    """The kubelet calls NodeStageVolume again only where it does not know whether the volume is staged."""
+
+    async def mount(uid: str) -> bool:
+        if device:
+            return await node.mounting.mount(POD, node.device(uid)) is None
+        return await node.mount(uid) == ""
+
+    async with node.harness:
+        storage.fails["publish"] = CallError("NodePublishVolume", "busy", "UNAVAILABLE")
+        assert [await mount("u"), await mount("u")] == [False, False]
+        storage.fails.clear()
+        assert [await mount("u"), await mount("w")] == [True, True]
+        assert storage.calls == ["stage", *["publish"] * 4]
+        storage.fails["unstage"] = "busy"
+        assert [await node.unmount("u"), await node.unmount("w")] == ["", ""]
+        assert await mount("x")
+        assert storage.calls[-3:] == ["unstage", "stage", "publish"]
+
+
+async def test_a_missing_publish_secret_is_noticed_after_the_volume_is_staged(
+    node: Node, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def secret(of: Any, field: str) -> dict[str, str]:
+        if field == "NodePublishSecretRef":
+            raise CsiError("no such secret")
+        return {}
+
+    monkeypatch.setattr(storage, "secret", secret)
+    async with node.harness:
+        assert "no such secret" in await node.mount()
+        assert storage.calls == ["stage"]
+        assert await node.unmount() == ""
+        assert storage.calls == ["stage", "unstage"]
 
 
 async def test_a_volume_whose_ownership_change_failed_is_not_complete(node: Node, storage: Storage) -> None:
@@ -206,7 +243,7 @@ async def test_a_driver_that_requires_republishing_is_called_periodically(node: 
         assert storage.calls.count("publish") == 2
 
 
-@pytest.mark.parametrize("waits_for", ["driver", "secret", "attached", "stage", "publish"])
+@pytest.mark.parametrize("waits_for", ["driver", "secret", "attached", "publish"])
 async def test_a_volume_that_is_undone_while_it_is_published_again_stays_undone(
     node: Node, storage: Storage, monkeypatch: pytest.MonkeyPatch, waits_for: str
 ) -> None:
@@ -307,13 +344,18 @@ async def test_a_missing_driver_is_reported_with_the_first_step_that_needs_it(no
     ]
 
 
-async def test_a_mode_that_the_driver_does_not_have_is_reported_with_those_that_it_has(
-    node: Node, storage: Storage
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [(DriverSpec(), 'only supports ["Persistent"]'), (DriverSpec(exists=False), "no CSIDriver object")],
+)
+async def test_a_mode_that_the_driver_does_not_have_is_reported_with_the_reason(
+    node: Node, storage: Storage, spec: DriverSpec, why: str
 ) -> None:
+    storage.spec = spec
     inline = CsiMount(volume="v", path="/v", source=CsiVolume(name="v", driver="d.test", handle="h", ephemeral=True))
     async with node.harness:
         error = present(await node.mounting.mount(POD, inline))
-    modes = 'volume mode "Ephemeral" not supported by driver d.test (only supports ["Persistent"])'
+    modes = f'volume mode "Ephemeral" not supported by driver d.test ({why})'
     assert error.text == f"kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: {modes}"
 
 
