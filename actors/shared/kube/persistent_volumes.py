@@ -21,6 +21,7 @@ class ClaimResources(Api, frozen=True):
 class PersistentVolumeClaimSpec(Api, frozen=True):
     volumeName: str = ""
     volumeMode: str | None = None
+    accessModes: list[str] = []
     resources: ClaimResources = ClaimResources()
 
 

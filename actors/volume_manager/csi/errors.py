@@ -53,6 +53,18 @@ class CallError(PlainError):
         return f"{self._method}: {self.args[0]}"
 
 
+class NodeExpandError(CallError):
+    """NodeExpandVolume failed. `error`: the driver's answer; the text is the kubelet's."""
+
+    def __init__(self, error: CallError, *, infeasible: bool) -> None:
+        colon = "" if infeasible else " :"
+        text = f"Expander.NodeExpand failed to expand the volume{colon} {error.args[0]}"
+        super().__init__("NodeExpandVolume", text, error.code)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class StageError(CsiError):
     """The volume could not be staged. `cause`: why."""
 

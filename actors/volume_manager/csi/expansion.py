@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
@@ -14,12 +14,14 @@ from actors.shared.kube.quantity import QuantityError, quantity_value
 from actors.shared.kube.times import rfc3339
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
+from supervision.backoff import RetrySchedule
 
 from .api_objects import ApiObjects
 from .drivers import CsiDrivers
-from .errors import CsiError, VolumeExpansionError, code_of
+from .errors import CallError, CsiError, NodeExpandError, VolumeExpansionError, code_of
 from .expansion_plan import (
     IN_USE,
+    INFEASIBLE_CODES,
     STORAGE,
     Expansion,
     expansion,
@@ -33,6 +35,9 @@ from .model import CsiMount, Driver, unique_name
 
 if TYPE_CHECKING:
     from .connection import CsiConnection
+
+RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
+"""The pauses after a driver failed to expand a volume in use (the kubelet's exponentialbackoff)."""
 
 
 class VolumeExpansion:
@@ -62,6 +67,8 @@ class VolumeExpansion:
         """Unique names of volumes with a final error."""
         self._refused: set[str] = set()
         """Unique names of volumes that the driver does not expand while in use."""
+        self._failures: dict[str, int] = {}
+        """Failures in a row by unique name, of volumes in use that are tried again."""
 
     def start(self) -> None:
         self._actor.every(self._seconds, self._expand_used, jitter=0.1)
@@ -117,20 +124,42 @@ class VolumeExpansion:
         driver may hang.
         """
         once = {_name(step): (pod, step) for pod, step in self._used.values()}
-        await asyncio.gather(*(self._expand_one(pod, step) for pod, step in once.values()))
+        waiting = (one for name, one in once.items() if name not in self._failures)
+        await asyncio.gather(*(self._expand_one(pod, step) for pod, step in waiting))
+
+    async def _expand_again(self, pod: Pod, step: CsiMount) -> None:
+        """Try again until the volume is expanded or not in use."""
+        name = _name(step)
+        try:
+            while step.path in self._used:
+                await self._actor.pause(RETRIES.pause(self._failures[name]))
+                if not await self._try_expansion(pod, step):
+                    return
+                self._failures[name] += 1
+        finally:
+            del self._failures[name]
 
     async def _expand_one(self, pod: Pod, step: CsiMount) -> None:
+        if await self._try_expansion(pod, step):
+            self._failures[_name(step)] = 1
+            self._actor.start_task(self._expand_again(pod, step), f"expand {step.source.handle} again")
+
+    async def _try_expansion(self, pod: Pod, step: CsiMount) -> bool:
+        """Returns whether the driver failed, so that it must be asked again."""
         try:
             driver, connection = self._drivers.get(step.source.driver)
             async with self._locks.hold(_name(step)):
                 if step.path in self._used:
                     await self._expand(pod, step, driver, connection)
+            return False
         except (CsiError, QuantityError) as error:
             text = f'NodeExpandVolume.NodeExpandVolume failed for volume "{step.source.name}" : {error}'
             self._actor.log.warning("%s", text)
             if isinstance(error, CsiError) and code_of(error):
                 event = pod_event(pod.metadata, "Warning", "VolumeResizeFailed", text)
                 self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+                return True
+            return False
 
     async def _expand(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection) -> None:
         """Raises CsiError, QuantityError."""
@@ -142,6 +171,8 @@ class VolumeExpansion:
         volume: PersistentVolume = await self._api.persistent_volume(step.source.name)
         wanted = expansion(claim, volume, size_here)
         if wanted is None:
+            if not claim.status.allocatedResourceStatuses.get(STORAGE):
+                self._sizes[name] = max(size_here, size_of_claim(claim))  # the controller has expanded it alone
             return
         if wanted.marks:
             claim = await self._api.patch_claim_status(claim, in_progress())
@@ -149,10 +180,11 @@ class VolumeExpansion:
         try:
             staged = self._stage_path(step) if driver.stages else ""
             await connection.expand(driver, step, staged, quantity_value(wanted.size), secrets)
-        except CsiError as error:
+        except CallError as answer:
+            error = NodeExpandError(answer, infeasible=answer.code in INFEASIBLE_CODES)
             await self._note_failure(name, claim, wanted, error)
-            if code_of(error) != IN_USE:
-                raise
+            if error.code != IN_USE:
+                raise error from None
             self._refused.add(name)  # the pod runs; the next mount tries again
             self._actor.log.warning("volume %s is not expanded while it is used: %s", name, error)
             return

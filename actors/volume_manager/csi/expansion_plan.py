@@ -14,6 +14,8 @@ PENDING, IN_PROGRESS, INFEASIBLE = "NodeResizePending", "NodeResizeInProgress", 
 FILE_SYSTEM_PENDING: Final = "FileSystemResizePending"
 NODE_ERROR: Final = "NodeResizeError"
 RESIZE_CONDITIONS: Final = frozenset({FILE_SYSTEM_PENDING, "Resizing", "ControllerResizeError", NODE_ERROR})
+NO_NODE_EXPANSION: Final = "volume.kubernetes.io/node-expansion-not-required"
+"""The controller's annotation of a claim whose volume grows without the nodes."""
 IN_USE: Final = "FAILED_PRECONDITION"
 """The driver's answer for a volume that it does not expand while in use."""
 INFEASIBLE_CODES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"})
@@ -48,12 +50,18 @@ def may_need(claim: PersistentVolumeClaim, size_here: int) -> bool:
 
 
 def expansion(claim: PersistentVolumeClaim, volume: PersistentVolume, size_here: int) -> Expansion | None:
-    """None: the volume stays as it is."""
+    """None: the volume stays as it is (the kubelet's NodeExpander.runPreCheck). Other nodes may have expanded a volume
+    that the claim's status shows as expanded: each node of a ReadWriteMany volume does so. Without allocatedResources
+    the controller is an older one, which does not tell whether the nodes must expand the volume."""
     size = volume.spec.capacity.get(STORAGE, 0)
     if quantity_value(size) <= size_here:
         return None
+    size = claim.status.allocatedResources.get(STORAGE, size)
     step = claim.status.allocatedResourceStatuses.get(STORAGE, "")
     if size_of_claim(claim) >= quantity_value(size) and not step:
+        is_shared = "ReadWriteMany" in claim.spec.accessModes and NO_NODE_EXPANSION not in claim.metadata.annotations
+        if claim.status.allocatedResources and not is_shared:
+            return None
         return Expansion(size=str(size), marks=False, updates_claim=False)
     if step in (PENDING, IN_PROGRESS):
         return Expansion(size=str(size))
@@ -87,7 +95,7 @@ def failed(
         "type": NODE_ERROR,
         "status": "True",
         "lastTransitionTime": now,
-        "message": f"failed to expand volume with: {text}",
+        "message": f"failed to expand pvc with {text}",
     }
     others = [one for one in claim.status.conditions if one.get("type") != NODE_ERROR]
     patch: dict[str, Any] = {"conditions": [*others, condition]}

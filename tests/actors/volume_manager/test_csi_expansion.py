@@ -140,32 +140,70 @@ async def test_a_claim_that_another_node_has_expanded_is_not_written(node: Claim
         node.mounting.start()
         assert await node.mount() == ""
         storage.grow()
+        storage.claim_body["spec"]["accessModes"] = ["ReadWriteMany"]
         storage.status.update(capacity={"storage": "2Gi"}, allocatedResourceStatuses={}, conditions=[])
         await node.harness.advance(70)
         assert len(storage.expanded) == 1
         assert "patch" not in storage.calls
 
 
-async def test_a_driver_that_fails_is_reported_and_asked_again(node: ClaimNode, storage: GrowingStorage) -> None:
+async def test_a_volume_that_the_controller_has_expanded_alone_is_read_once(
+    node: ClaimNode, storage: GrowingStorage
+) -> None:
     async with node.harness:
         node.mounting.start()
         assert await node.mount() == ""
         storage.grow()
-        storage.fails["expand"] = CallError("NodeExpandVolume", "rpc error: code = Internal desc = no", "INTERNAL")
-        await node.harness.advance(70)
-        text = 'NodeExpandVolume.NodeExpandVolume failed for volume "pv" : '
-        assert node.events() == [("Pod", "VolumeResizeFailed", text + str(storage.fails["expand"]))]
+        storage.status.update(capacity={"storage": "2Gi"}, allocatedResourceStatuses={}, conditions=[])
+        await node.harness.advance(200)
+        assert (storage.expanded, storage.calls.count("volume")) == ([], 1)
+
+
+async def test_a_driver_that_fails_is_reported_and_asked_again_soon(node: ClaimNode, storage: GrowingStorage) -> None:
+    """As the kubelet: after 0.5 s, then after twice the last pause."""
+    rpc = "rpc error: code = Internal desc = no"
+    failed = f"Expander.NodeExpand failed to expand the volume : {rpc}"
+    async with node.harness:
+        node.mounting.start()
+        assert await node.mount() == ""
+        storage.grow()
+        storage.fails["expand"] = CallError("NodeExpandVolume", rpc, "INTERNAL")
+        await node.harness.advance(67)
+        text = f'NodeExpandVolume.NodeExpandVolume failed for volume "pv" : {failed}'
+        assert set(node.events()) == {("Pod", "VolumeResizeFailed", text)}
         assert [one["type"] for one in storage.status["conditions"]] == ["FileSystemResizePending", "NodeResizeError"]
+        assert storage.status["conditions"][1]["message"] == f"failed to expand pvc with {failed}"
+        assert storage.calls.count("expand") >= 3
         storage.fails.clear()
-        await node.harness.advance(70)
+        await node.harness.advance(20)
         assert (len(storage.expanded), storage.status["conditions"]) == (1, [])
+
+
+async def test_a_volume_that_is_not_used_any_more_is_not_expanded_again(
+    node: ClaimNode, storage: GrowingStorage
+) -> None:
+    async with node.harness:
+        node.mounting.start()
+        assert await node.mount() == ""
+        storage.grow()
+        storage.fails["expand"] = CallError("NodeExpandVolume", "rpc error", "INTERNAL")
+        await node.harness.advance(67)
+        assert await node.unmount() == ""
+        calls = storage.calls.count("expand")
+        await node.harness.advance(300)
+        assert storage.calls.count("expand") == calls
+        storage.fails.clear()
+        assert await node.mount() == ""
+        assert len(storage.expanded) == 1
 
 
 async def test_a_volume_whose_expansion_fails_is_not_mounted(node: ClaimNode, storage: GrowingStorage) -> None:
     storage.grow()
     storage.fails["expand"] = CallError("NodeExpandVolume", "too large", "OUT_OF_RANGE")
     async with node.harness:
-        assert await node.mount() == "too large"  # so that the pod does not start
+        assert (
+            await node.mount() == "Expander.NodeExpand failed to expand the volume too large"
+        )  # so that the pod does not start
         assert storage.status["allocatedResourceStatuses"] == {"storage": "NodeResizeInfeasible"}
 
 

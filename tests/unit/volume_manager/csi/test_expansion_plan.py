@@ -8,19 +8,38 @@ import pytest
 
 from actors.shared.kube.codec import decode, encode
 from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
-from actors.volume_manager.csi.expansion_plan import Expansion, expansion, failed, finished, may_need
+from actors.volume_manager.csi.expansion_plan import (
+    NO_NODE_EXPANSION,
+    Expansion,
+    expansion,
+    failed,
+    finished,
+    may_need,
+)
 
 GIB = 1 << 30
+MANY = ("ReadWriteMany",)
 
 
-def claim(capacity: str = "1Gi", step: str = "", *, new: bool = True, wanted: str = "2Gi", **status: Any) -> Any:
+def claim(
+    capacity: str = "1Gi",
+    step: str = "",
+    *,
+    new: bool = True,
+    wanted: str = "2Gi",
+    modes: tuple[str, ...] = ("ReadWriteOnce",),
+    annotations: dict[str, str] | None = None,
+    allocated: str = "2Gi",
+    **status: Any,
+) -> Any:
     """`new`: the cluster's resizer knows the field allocatedResources."""
     found: dict[str, Any] = {"capacity": {"storage": capacity}, **status}
     if step:
         found["allocatedResourceStatuses"] = {"storage": step}
     if new:
-        found["allocatedResources"] = {"storage": "2Gi"}
-    body = {"spec": {"resources": {"requests": {"storage": wanted}}}, "status": found}
+        found["allocatedResources"] = {"storage": allocated}
+    spec = {"resources": {"requests": {"storage": wanted}}, "accessModes": modes}
+    body = {"metadata": {"annotations": annotations or {}}, "spec": spec, "status": found}
     return decode(encode(body), PersistentVolumeClaim)
 
 
@@ -37,7 +56,11 @@ def volume(capacity: str = "2Gi") -> PersistentVolume:
         (claim(step="NodeResizeInfeasible"), GIB, None),
         (claim(step="ControllerResizeInProgress"), GIB, None),
         (claim(), GIB, None),
-        (claim("2Gi"), GIB, Expansion(size="2Gi", marks=False, updates_claim=False)),
+        (claim(step="NodeResizePending", allocated="1536Mi"), GIB, Expansion(size="1536Mi")),
+        (claim("2Gi"), GIB, None),
+        (claim("2Gi", modes=MANY), GIB, Expansion(size="2Gi", marks=False, updates_claim=False)),
+        (claim("2Gi", modes=MANY, annotations={NO_NODE_EXPANSION: "true"}), GIB, None),
+        (claim("2Gi", new=False), GIB, Expansion(size="2Gi", marks=False, updates_claim=False)),
         (claim(new=False), GIB, Expansion(size="2Gi", marks=False)),
     ],
 )
@@ -90,7 +113,7 @@ def test_a_claim_says_that_the_node_failed_and_whether_it_can_never_work(
             "type": "NodeResizeError",
             "status": "True",
             "lastTransitionTime": "2026-01-01T00:00:00Z",
-            "message": "failed to expand volume with: no",
+            "message": "failed to expand pvc with no",
         },
     ]
     assert patch.get("allocatedResourceStatuses") == ({"storage": step} if step else None)
