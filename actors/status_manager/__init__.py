@@ -6,7 +6,8 @@
 | tracked_pod, pod_table | one pod as an immutable value; the table of all pods and the API copy |
 | pod_status, pod_resources | the status of a pod, and its resources as a whole (pure) |
 | phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
-| container_status, container_resources, lost_containers | the status of each container (pure) |
+| container_status, container_status_input, container_resources | the status of each container (pure) |
+| container_states, lost_containers | the state and last state of each container (pure) |
 | readiness | whether each container is ready (pure) |
 | readiness_file, readiness_saver | the file that keeps this over a restart, and when it is written |
 | api_pods, api_sync | the copy of the API server's pods, and its updates |

@@ -17,7 +17,8 @@ from actors.shared.kube.times import start_time
 
 from .claim_health import Claims, Devices
 from .conditions import ConditionInput
-from .container_status import ContainerStatusInput, Readiness, statuses
+from .container_status import statuses
+from .container_status_input import ContainerStatusInput, Readiness
 from .lost_containers import failed, never_began, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase

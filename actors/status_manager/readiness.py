@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 
-from .container_status import Readiness
+from .container_status_input import Readiness
 from .messages import ProbeResult
 from .readiness_file import ReadinessFile
 from .tracked_pod import TrackedPod

@@ -15,7 +15,7 @@ import msgspec
 from supervision.errors import UNREADABLE, error_text
 from supervision.state_file import read_private, write_private
 
-from .container_status import Readiness
+from .container_status_input import Readiness
 
 VERSION: Final = 1
 

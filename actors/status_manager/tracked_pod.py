@@ -9,7 +9,7 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.kube.pods import full_name, is_static
 
 from .api_pods import ApiPod
-from .container_status import Readiness
+from .container_status_input import Readiness
 from .messages import PodObserved
 from .patch import Fields
 from .phase import TERMINAL

@@ -10,13 +10,14 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     lifecycle.py     starting, ready, stopping          shutdown.py      the ordered stop
     at_end.py        the application's own last step
     root.py          restarts of the root               policies.py      the policies in force
-    table.py         the entry of each name         processes.py     start, stop, reap
+    table.py         the entry of each name             processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child
-    programs.py      children that are other programs   disposables.py   one function in a process of its own
+    programs.py      children that are other programs   disposables.py   disposable processes: order, limits
+    disposable_process.py  one of them: its fork, its result
     watch.py         hung, too large                    probes.py        programs that do not answer
     signals.py       the meaning of each signal         watchdog.py      messages to systemd
     titles.py        what `ps` shows                    socket_store.py  listening sockets that survive their actor
-    socket_repair.py sockets that were removed      loop.py          readiness, timers, signals
+    socket_repair.py sockets that were removed          loop.py          readiness, timers, signals
     connection.py    frames on a nonblocking socket     run_directory.py lock, names, janitor
     lock.py          one agent for a directory          janitor.py       removes the files of a killed fork server
 

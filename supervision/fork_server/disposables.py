@@ -1,7 +1,7 @@
-"""Runs a function in a separate process, for system calls that may hang: forked from here, killed at its deadline.
+"""Queues orders for disposable processes, starts these in turns and within limits, and kills them at their deadline.
 
-The result is written to a file in memory, so no process waits on a pipe. A process that does not end on SIGKILL (it
-waits in the kernel) is abandoned: its order is answered, it counts against a limit, and it is reaped if it ever ends.
+A process that does not end on SIGKILL (it waits in the kernel) is abandoned: its order is answered, it counts against a
+limit, and it is reaped if it ever ends.
 """
 
 from __future__ import annotations
@@ -14,14 +14,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import msgspec
-
-from .. import logs
-from ..class_names import load
-from ..errors import UNREADABLE, error_text
+from ..errors import error_text
 from ..protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 from ..time_scale import scaled
-from .fork import fork
+from . import disposable_process
 from .loop import Loop, ScheduledCall
 
 MOST_AT_ONCE = 32
@@ -36,17 +32,6 @@ MOST_ABANDONED = 64
 ALWAYS_ALLOWED = 2
 """The number of processes that each actor may always have, even while others' processes hang."""
 _ABANDON_SECONDS = 1.0
-
-
-class _Failure(msgspec.Struct):
-    kind: str
-    text: str
-    errno: int
-
-
-class _Outcome(msgspec.Struct):
-    result: bytes = b""
-    failure: _Failure | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +112,8 @@ class Disposables:
             return False
         if order.timer is not None:
             order.timer.cancel()
-        self._answer(order, _result_of(order, status))
+        result = disposable_process.result_of(order.order, order.output, status)
+        self._answer(order, DisposableResult(timed_out=True) if order.timed_out else result)
         os.close(order.output)
         self._start_soon()
         return True
@@ -188,12 +174,7 @@ class Disposables:
 
     def _begin(self, order: _Order) -> None:
         """Raises OSError if the fork fails."""
-        order.output = os.memfd_create("disposable")
-        try:
-            order.pid = fork("disposable", lambda: _perform(order), list(self._private_fds()))
-        except OSError:
-            os.close(order.output)
-            raise
+        order.pid, order.output = disposable_process.start(order.order, list(self._private_fds()))
 
     def _is_busy(self) -> bool:
         """Whether the limit of busy processes is reached. The next one then starts when one ends or no longer counts as
@@ -236,38 +217,3 @@ def _count(orders: dict[int, _Order]) -> Counter[str]:
 def _is_same(one: RunDisposable, other: RunDisposable) -> bool:
     """Whether two orders are the same call. A hanging call that is repeated takes only one place."""
     return (one.function, one.arguments) == (other.function, other.arguments)
-
-
-def _perform(order: _Order) -> None:
-    """Runs in the child."""
-    try:
-        function = load(order.order.function)
-        outcome = _Outcome(_encode(function(**msgspec.msgpack.decode(order.order.arguments))))
-    except BaseException as error:  # noqa: BLE001 - it is the result
-        number = error.errno if isinstance(error, OSError) else None
-        outcome = _Outcome(failure=_Failure(type(error).__name__, error_text(error), number or 0))
-    data = memoryview(_encode(outcome))
-    while data:
-        data = data[os.write(order.output, data) :]
-    logs.flush()
-    os._exit(0)
-
-
-def _encode(value: object) -> bytes:
-    return msgspec.msgpack.encode(value)
-
-
-def _result_of(order: _Order, status: int) -> DisposableResult:
-    if order.timed_out:
-        return DisposableResult(timed_out=True)
-    data = os.pread(order.output, os.fstat(order.output).st_size, 0)
-    if status != 0 or not data:
-        return DisposableResult(kind="Died", text=f"{order.order.function} ended with wait status {status}")
-    try:
-        outcome = msgspec.msgpack.decode(data, type=_Outcome)
-    except UNREADABLE as error:
-        return DisposableResult(kind="Died", text=f"{order.order.function} left what cannot be read: {error}")
-    if outcome.failure is not None:
-        failure = outcome.failure
-        return DisposableResult(kind=failure.kind, text=failure.text, errno=failure.errno)
-    return DisposableResult(outcome.result)

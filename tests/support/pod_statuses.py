@@ -11,7 +11,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime,
 from actors.shared.kube import codec
 from actors.shared.kube.pod import Pod, PodStatus
 from actors.status_manager.claim_health import Devices
-from actors.status_manager.container_status import Readiness
+from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 

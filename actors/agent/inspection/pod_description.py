@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
 from actors.api_clients.messages import RecentEvent
 from actors.status_manager.messages import PodStatusFound
-from supervision.cli.text import table, table_with_texts
+from supervision.cli.text import table
 
 from . import event_rows, pod_rows
+from .container_description import Object, spec_of, state_of
+from .layout import indent, indented_table, pairs
 from .node_pods import full_name
 
-Object = dict[str, Any]
 _KINDS: Final = (
     ("Init containers", "initContainers", "initContainerStatuses"),
     ("Containers", "containers", "containerStatuses"),
     ("Ephemeral containers", "ephemeralContainers", "ephemeralContainerStatuses"),
 )
 _EVENT_HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "CONTAINER", "MESSAGE")
-_PROBES: Final = (("Startup", "startupProbe"), ("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"))
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -46,7 +45,7 @@ class Description(msgspec.Struct, frozen=True):
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
     """`now`: seconds since 1970. `columns`: the width of the terminal; 0: no limit."""
     text = [f"warning: {problem}" for problem in found.problems]
-    text += _pairs(_head(found, now))
+    text += pairs(_head(found, now))
     for title, field, statuses in _KINDS:
         text += _containers(title, found, field, statuses, now)
     text += _conditions(found.pod.get("status", {}), now, columns)
@@ -95,102 +94,9 @@ def _containers(title: str, found: Description, field: str, statuses: str, now: 
     text = [f"{title}:"]
     for container in containers:
         text.append(f"  {container['name']}:")
-        pairs = [*_container(container, known.get(container["name"], {}), now)]
-        text += _pairs([*pairs, *_of_spec(container)] if found.wide else pairs, "    ")
+        shown = [*state_of(container, known.get(container["name"], {}), now)]
+        text += pairs([*shown, *spec_of(container)] if found.wide else shown, "    ")
     return text
-
-
-def _container(container: Object, status: Object, now: float) -> Iterator[tuple[str, str]]:
-    yield "Image", container.get("image", "-")
-    yield "State", _state(status.get("state") or {}, now) or "waiting: not begun yet"
-    if last := _state(status.get("lastState") or {}, now):
-        yield "Last state", last
-    yield "Ready", "yes" if status.get("ready") else "no"
-    yield "Restarts", str(status.get("restartCount", 0))
-    if status.get("containerID"):
-        yield "ID", status["containerID"]
-    resources = container.get("resources") or {}
-    for name in ("requests", "limits"):
-        if resources.get(name):
-            yield name.capitalize(), ", ".join(f"{key} {value}" for key, value in resources[name].items())
-    for name, key in _PROBES:
-        if container.get(key):
-            yield name, probe(container[key])
-    mounts = container.get("volumeMounts") or []
-    if mounts:
-        yield "Mounts", ", ".join(_mount(mount) for mount in mounts)
-
-
-def _of_spec(container: Object) -> Iterator[tuple[str, str]]:
-    if words := [*(container.get("command") or []), *(container.get("args") or [])]:
-        yield "Command", shlex.join(words)
-    if ports := container.get("ports"):
-        yield "Ports", ", ".join(f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" for port in ports)
-    if variables := [_variable(one) for one in container.get("env") or []]:
-        yield "Environment", ", ".join(variables)
-    if sources := [_variables_of(one) for one in container.get("envFrom") or []]:
-        yield "Variables of", ", ".join(sources)
-
-
-def _variable(variable: Object) -> str:
-    source = next(iter((variable.get("valueFrom") or {}).items()), None)
-    if source is None:
-        return f"{variable.get('name')}={variable.get('value', '')}"
-    kind, details = source
-    place = " ".join(str(details[key]) for key in ("name", "key", "fieldPath", "resource") if details.get(key))
-    return f"{variable.get('name')} from {kind.removesuffix('KeyRef').removesuffix('Ref')} {place}"
-
-
-def _variables_of(source: Object) -> str:
-    return ", ".join(
-        f"{kind.removesuffix('Ref')} {details.get('name')}"
-        for kind, details in source.items()
-        if isinstance(details, dict)
-    )
-
-
-def probe(wanted: Object) -> str:
-    """`http-get :8080/ready, delay 0s, timeout 1s, period 10s, success 1, failure 3`."""
-    get, socket, grpc, run = (wanted.get(kind) for kind in ("httpGet", "tcpSocket", "grpc", "exec"))
-    others = [kind for kind, action in wanted.items() if isinstance(action, dict)]
-    if get:
-        what = f"{get.get('scheme', 'HTTP').lower()}-get {get.get('host', '')}:{get.get('port')}{get.get('path', '/')}"
-    elif socket:
-        what = f"tcp-socket {socket.get('host', '')}:{socket.get('port')}"
-    elif grpc:
-        what = f"grpc :{grpc.get('port')} {grpc.get('service') or ''}".rstrip()
-    elif run or not others:
-        what = f"exec {(run or {}).get('command')}"
-    else:
-        what = " ".join([others[0], *(f"{name} {value}" for name, value in wanted[others[0]].items())])
-    return (
-        f"{what}, delay {wanted.get('initialDelaySeconds', 0)}s, timeout {wanted.get('timeoutSeconds', 1)}s, "
-        f"period {wanted.get('periodSeconds', 10)}s, success {wanted.get('successThreshold', 1)}, "
-        f"failure {wanted.get('failureThreshold', 3)}"
-    )
-
-
-def _state(state: Object, now: float) -> str:
-    for kind, details in state.items():
-        if details is None:
-            continue
-        if kind == "running":
-            return f"running for {pod_rows.age(details.get('startedAt'), now)}"
-        said = ": ".join(part for part in (details.get("reason"), details.get("message")) if part)
-        if kind == "terminated":
-            code = f"exit code {details.get('exitCode')}"
-            if details.get("signal"):
-                code += f", signal {details['signal']}"
-            return f"terminated {pod_rows.age(details.get('finishedAt'), now)} ago, {code}" + (
-                f": {said}" if said else ""
-            )
-        return f"{kind}: {said}" if said else str(kind)
-    return ""
-
-
-def _mount(mount: Object) -> str:
-    mode = " (read-only)" if mount.get("readOnly") else ""
-    return f"{mount.get('mountPath')} from {mount.get('name')}{mode}"
 
 
 def _conditions(status: Object, now: float, columns: int) -> list[str]:
@@ -206,7 +112,7 @@ def _conditions(status: Object, now: float, columns: int) -> list[str]:
         )
         for one in conditions
     ]
-    return ["Conditions:", *_indented_table(("TYPE", "STATUS", "SINCE", "WHY"), rows, columns)]
+    return ["Conditions:", *indented_table(("TYPE", "STATUS", "SINCE", "WHY"), rows, columns)]
 
 
 def _volumes(spec: Object) -> list[str]:
@@ -214,7 +120,7 @@ def _volumes(spec: Object) -> list[str]:
     for volume in spec.get("volumes") or []:
         kind, details = next(((key, value) for key, value in volume.items() if key != "name"), ("emptyDir", {}))
         rows.append((volume["name"], kind, _volume(details or {})))
-    return ["Volumes:", *_indent(table(("NAME", "TYPE", "OF"), rows))] if rows else []
+    return ["Volumes:", *indent(table(("NAME", "TYPE", "OF"), rows))] if rows else []
 
 
 def _volume(details: Object) -> str:
@@ -239,23 +145,8 @@ def _events(found: Description, now: float, columns: int) -> list[str]:
     ]
     if not rows:
         return [f"Events: {event_rows.none_since(found.events_since, now)}"]
-    return ["Events:", *_indented_table(_EVENT_HEADER, rows, columns)]
+    return ["Events:", *indented_table(_EVENT_HEADER, rows, columns)]
 
 
 def _time(time: str | None, now: float) -> str:
     return f"{time} ({pod_rows.age(time, now)} ago)" if time else "-"
-
-
-def _pairs(pairs: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
-    found = list(pairs)
-    width = max((len(name) for name, _ in found), default=0) + 2
-    return [f"{indent}{f'{name}:':<{width}}{value}" for name, value in found]
-
-
-def _indented_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[str]:
-    found = table_with_texts(header, rows, columns and columns - 2)
-    return _indent(line for lines in found for line in lines)
-
-
-def _indent(text: Iterable[str]) -> list[str]:
-    return [f"  {line}" for line in text]

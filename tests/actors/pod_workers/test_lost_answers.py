@@ -30,7 +30,7 @@ from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import PodStatus
 from actors.shared.kube.restart_policy import RESTARTING_ALL
-from actors.status_manager.container_status import Readiness
+from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 from proto import cri_pb2 as cri

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import PodStatus
-from actors.status_manager.container_status import Readiness
+from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 from tests.support.present import present

@@ -10,7 +10,7 @@ import pytest
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.pod import ContainerStatus, PodStatus
-from actors.status_manager.container_status import Readiness
+from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 

@@ -13,7 +13,8 @@ from actors.shared.cri.model import CriUser, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import PodCondition, PodStatus
-from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
+from actors.status_manager.container_status import MESSAGE_BYTES
+from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
 from actors.status_manager.pod_status import PodStatusInput, compute

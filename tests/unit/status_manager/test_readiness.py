@@ -8,7 +8,7 @@ import pytest
 
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container, Probe
-from actors.status_manager.container_status import Readiness
+from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import ProbeResult
 from actors.status_manager.readiness import OLD_NS, ReadinessInput, readiness
 

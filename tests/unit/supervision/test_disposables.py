@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from supervision.fork_server import disposables
+from supervision.fork_server import disposable_process, disposables
 from supervision.fork_server.disposables import (
     ALWAYS_ALLOWED,
     MOST_ABANDONED,
@@ -81,7 +81,7 @@ class Node:
 @pytest.fixture
 def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
     made = Node()
-    monkeypatch.setattr(disposables, "fork", made.fork)
+    monkeypatch.setattr(disposable_process, "fork", made.fork)
     monkeypatch.setattr(disposables, "MOST_BUSY", 1)
     monkeypatch.setattr("time.monotonic", lambda: made.now)
     yield made

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from actors.agent.inspection import event_rows
-from actors.agent.inspection.pod_description import Description, lines, probe
+from actors.agent.inspection.container_description import probe
+from actors.agent.inspection.pod_description import Description, lines
 from actors.api_clients.messages import RecentEvent
 from actors.status_manager.messages import PodStatusFound
 
