@@ -28,7 +28,6 @@ from tests.support.runtime import RealRuntime
 LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 STEADY: Final = ("steady-a", "steady-b")
 LEASE_SECONDS: Final = 40.0
-AHEAD_SECONDS: Final = 3600.0
 
 
 class JumpyNode(JoinedNode):
@@ -151,12 +150,13 @@ def test_killing_and_starting_the_agent_changes_nothing_in_the_api_server(matrix
     matrix.hold(matrix.node.kill_fork_server_and_start)
 
 
-def test_setting_the_clock_ahead_and_back_changes_only_times(matrix: Matrix) -> None:
+@pytest.mark.parametrize("seconds", [3600.0, 86400.0, -3600.0, -86400.0])
+def test_setting_the_clock_and_setting_it_back_changes_only_times(matrix: Matrix, seconds: float) -> None:
     if not isinstance(matrix.joined.cluster, ApiProcess):
         pytest.skip("NOT TESTED: certificates of a real cluster may not be valid then")
 
     def jump(to: float) -> Callable[[], None]:
         return lambda: jumping_clock.jump(matrix.node.clock, to)
 
-    matrix.hold(jump(AHEAD_SECONDS))
+    matrix.hold(jump(seconds))
     matrix.hold(jump(0.0))

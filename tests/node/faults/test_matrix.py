@@ -31,7 +31,8 @@ from tests.support.kept_files import KEPT, Kept, kept_files, rows_of
 from tests.support.managed import managed_runtime
 
 STEADY: Final = ("steady-a", "steady-b")
-YEAR: Final = 365.25 * 86400
+DAY: Final = 86400.0
+YEAR: Final = 365.25 * DAY
 RUN_SIZE: Final = "4m"
 PROBED: Final = """\
     readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}
@@ -296,7 +297,7 @@ def test_two_faults_at_once_cost_no_pod_anything(
 
 
 # -- the clock --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seconds", [YEAR, 3600.0], ids=["year", "hour"])
+@pytest.mark.parametrize("seconds", [YEAR, 3600.0, -DAY, -YEAR], ids=["year", "hour", "day back", "year back"])
 def test_a_clock_that_jumps_costs_no_pod_anything(node: JumpyNode, invariants: Invariants, seconds: float) -> None:
     def jump() -> Expected:
         jumping_clock.jump(node.clock, seconds)
