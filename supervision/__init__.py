@@ -25,6 +25,7 @@ greeting.py           when an actor says Hello to its feeders: at its start, and
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
 fake_answers.py       the test's answers to the actor's questions
 fake_disposables.py   runs the test's functions in place of disposable processes
+heartbeat.py          the heartbeat of an actor's process, on the status page, with the counts of its messages
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
 incidents.py          incident records: their fields, and the bounded file of JSON lines that holds them
 incident_file.py      writes incident records to that file

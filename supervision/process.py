@@ -8,7 +8,6 @@ import logging
 import os
 import socket
 import sys
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
@@ -21,8 +20,8 @@ from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
 from .class_names import load
-from .descriptors import Descriptors
 from .greeting import Greeting
+from .heartbeat import HEARTBEAT_SECONDS, Heartbeat
 from .inbox import Inbox, serve
 from .listeners import Listeners
 from .message import Message, type_name
@@ -35,9 +34,10 @@ from .status_page import StatusEntry
 from .uplink import Uplink
 from .wire import WireError
 
-HEARTBEAT_SECONDS = 2.0
 _GOODBYE_SECONDS = 0.5
 _FIRST_RELEASE_SECONDS, _RELEASE_SECONDS = 15.0, 300.0
+_labels: dict[type, str] = {}
+"""The labels of message types on the status page."""
 
 
 class FaultHook(Protocol):
@@ -119,7 +119,6 @@ class Process:
         self._greeting: Greeting | None = None
         """None before the start, and for an actor that is not an `actor.Actor`."""
         self._exiting = False
-        self._type_names: dict[type, str] = {}
         self._log = logging.getLogger(launch.name)
 
     # -- life -----------------------------------------------------------------------------------------------------
@@ -136,7 +135,10 @@ class Process:
         )
         self._inbox, self._uplink = Inbox(self), Uplink(self)
         self._port.connect(self._inbox, self._uplink)
-        self._beat(Descriptors())
+        self._heartbeat = Heartbeat(
+            launch.status_entry, launch.heartbeat_seconds, self._port, self._inbox, self._runner, self.crash
+        )
+        self._heartbeat.beat()
         try:
             await self._start()
         except BaseException as error:  # noqa: BLE001 - let it crash
@@ -164,34 +166,11 @@ class Process:
         self._launch.release_memory()
         self.loop.call_later(_RELEASE_SECONDS, self._release_memory)
 
-    def _beat(self, descriptors: Descriptors) -> None:
-        now = time.monotonic()
-        self._launch.status_entry.beat(now)
-        self._report()
-        logs.flush(due=True)
-        if (error := descriptors.exhausted(now)) is not None:
-            self.crash("", error)
-        # at whole multiples of the period, so that all processes wake together and the processor sleeps in between
-        every = self._launch.heartbeat_seconds
-        self.loop.call_at(now - now % every + every, self._beat, descriptors)
-
-    def _report(self) -> None:
-        port, inbox = self._port, self._inbox
-        counts = (
-            inbox.handled,
-            port.losses.dropped,
-            port.losses.dead_letters,
-            len(inbox),
-            len(self._runner),
-            port.waiting,
-        )
-        self._launch.status_entry.count(counts)
-
     def crash(self, message: str, error: BaseException) -> NoReturn:
         """Let it crash: record the reason, acknowledge the handled messages, end the process."""
         self._launch.blackbox.record(message, error)
         self._log.error("crashed on %s", message or "no message", exc_info=error)
-        self._report()
+        self._heartbeat.report()
         self._inbox.flush_acknowledgements()
         self.exit(EXIT_EXCEPTION)
 
@@ -225,7 +204,7 @@ class Process:
     def dispatch(self, message: Any, sender: Address) -> None:
         """Hand a message to the actor."""
         kind = type(message)
-        label = self._type_names.get(kind) or self._type_names.setdefault(kind, type_name(kind))
+        label = _labels.get(kind) or _labels.setdefault(kind, type_name(kind))
         self._runner.call(lambda: self._receive(message, sender), label)
         if kind is ActorExitRequest:
             self._begin_to_leave()

@@ -15,9 +15,10 @@ from typing import Any
 
 from ..application import Application
 from ..blackbox import BlackBox
+from ..heartbeat import HEARTBEAT_SECONDS
 from ..listeners import Listeners
 from ..names import Names
-from ..process import HEARTBEAT_SECONDS, Launch, run_actor
+from ..process import Launch, run_actor
 from ..spec import Policy
 from ..status_page import StatusPage
 from .fork import ForkPlan, fork_each

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from .. import logs, process_stat
-from ..process import HEARTBEAT_SECONDS
+from ..heartbeat import HEARTBEAT_SECONDS
 from ..protocol import Cause
 from ..spec import Policy
 from ..time_scale import scaled
