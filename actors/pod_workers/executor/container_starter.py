@@ -126,16 +126,15 @@ class ContainerStarter:
 
     # -- images ---------------------------------------------------------------------------------------------------
     async def image(self, pod: Pod, container: Container) -> ImageReady:
-        """Ensure that the image and those of image volumes are on the node. Raises StartFailed."""
+        """Ensure that the images of image volumes are on the node, then the container's own. Raises StartFailed."""
         joined = not self._agent.standalone
-        found = await images.ensure(self._actor, pod, container, joined=joined)
         for volume in pod.spec.volumes:
             if volume.image is not None and volume.name in image_volumes(pod, container):
                 changed = {"image": volume.image.reference, "imagePullPolicy": volume.image.pullPolicy}
                 asked = msgspec.structs.replace(container, **changed)
                 with self.metrics.image_volume():
                     await images.ensure(self._actor, pod, asked, joined=joined, of_volume=True)
-        return found
+        return await images.ensure(self._actor, pod, container, joined=joined)
 
     # -- containers -----------------------------------------------------------------------------------------------
     async def prepared(self, pod: Pod, container: Container, held: HeldResources) -> HeldResources:

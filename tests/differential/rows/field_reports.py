@@ -407,7 +407,18 @@ ROWS = [
         (
             shows({"containers.a": re.compile("waiting (ErrImagePull|ImagePullBackOff)")}),
             not_asked("CreateContainer a"),
+            not_said("Pulled"),
         ),
+    ),
+    Row(
+        "container: an image volume is pulled before its container's own image",
+        "KEP-4639",
+        pod(
+            c("a", image="example.com/app:1", volumeMounts=[{"name": "v", "mountPath": "/data"}]),
+            volumes=[{"name": "v", "image": {"reference": "example.com/data:1", "pullPolicy": "IfNotPresent"}}],
+        ),
+        (asked("PullImage example.com/data:1", "PullImage example.com/app:1", "CreateContainer a"),),
+        before=(in_registry("example.com/data:1"), in_registry("example.com/app:1")),
     ),
     Row(
         "a rule of an init container starts it again on its exit code only",
