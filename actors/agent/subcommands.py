@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from supervision.cli.command import AgentFiles, Context
@@ -163,6 +163,13 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     for module, names in _COMMANDS.items():
         if not words or words[0] in (*names, *_HELP):
             import_module(module).register(subcommands, settings)
+    _register_standalone(subcommands, words)
+    more = (name for names in _COMMANDS.values() for name in names)
+    return parser, [*subcommands.choices, *more, "manifest", "demo", "completion", "man"]
+
+
+def _register_standalone(subcommands: Any, words: list[str]) -> None:
+    """Add the commands that ask no agent. Each is imported only if `words` names it, or nothing."""
     if not words or words[0] in ("manifest", *_HELP):
         from actors.agent.manifest_check import register as register_manifest
 
@@ -182,8 +189,6 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
         from actors.agent.manual import register as register_manual
 
         register_manual(subcommands, lambda: whole_parser(WITH_FLAGS_SHOWN))
-    more = (name for names in _COMMANDS.values() for name in names)
-    return parser, [*subcommands.choices, *more, "manifest", "demo", "completion", "man"]
 
 
 def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:

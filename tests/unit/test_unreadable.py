@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.kube_client.actor import annotations_of
+from actors.api_clients.kube_client.node_annotations import annotations_of
 from actors.cert_manager.signing_request import RequestState
 from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller import session

@@ -6,5 +6,6 @@
 - `object_cache`, `cached_object`: these objects, watched or read again, by configMapAndSecretChangeDetectionStrategy
 - `cached_collection`: Services, RuntimeClasses, CSIDrivers and the Node
 - `refused_collections`: those that the API server refuses, for the log and `supervise status`
-- `assigned_config`: the ConfigMap that an annotation of the Node assigns as configuration
+- `assigned_config`, `assigned_config_feed`: the ConfigMap that an annotation of the Node assigns as configuration
+- `node_annotations`: the annotations of the node that are read
 """

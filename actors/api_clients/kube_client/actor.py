@@ -12,8 +12,6 @@ from functools import partial
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from actors.api_clients.api_actor import ApiActor, client_limits
 from actors.api_clients.messages import (
     KUBE_CLIENT,
@@ -25,7 +23,7 @@ from actors.api_clients.messages import (
     ObjectState,
     Services,
 )
-from actors.config_controller.messages import CONFIG_CONTROLLER, ConfigMapAssigned
+from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.pod_config.messages import POD_CONFIG
 from actors.shared.api.errors import ApiError
 from actors.shared.kube import codec
@@ -34,12 +32,12 @@ from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Address, on
 from supervision.addresses import ActorName
 from supervision.backoff import BackoffPolicy
-from supervision.errors import UNREADABLE
 from supervision.protocol import FORK_SERVER
 
-from .assigned_config import Assignment, assigned, assignment
+from .assigned_config_feed import AssignedConfigFeed
 from .cached_collection import CachedCollection, trimmed_service
-from .object_cache import DEFAULT_TTL, NODE, ObjectCache
+from .node_annotations import annotations_of, ttl_of
+from .object_cache import ObjectCache
 from .pod_feed import PodFeed
 from .pod_references import references_of
 from .refused_collections import RefusedCollections
@@ -47,7 +45,6 @@ from .refused_collections import RefusedCollections
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector, Store
 
-TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 UPKEEP_SECONDS: Final = 10.0
 MAX_CALLS: Final = 1000
 """Limit of concurrent requests for other actors; further ones fail at once: a hanging server costs no memory."""
@@ -56,14 +53,6 @@ PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
 STANDALONE: Final = "the agent was started without --kubeconfig"
-
-
-class _Meta(msgspec.Struct):
-    annotations: dict[str, str] | None = None
-
-
-class _Node(msgspec.Struct):
-    metadata: _Meta
 
 
 class KubeClient(ApiActor):
@@ -79,8 +68,7 @@ class KubeClient(ApiActor):
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
         self._refused = RefusedCollections(partial(self.tell, FORK_SERVER), getLogger(KUBE_CLIENT), time.monotonic)
-        self._assigned: Assignment | None = None
-        self._forbidden = False
+        self._assigned = AssignedConfigFeed(self.tell, getLogger(KUBE_CLIENT))
         self._calls = 0
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
@@ -137,7 +125,7 @@ class KubeClient(ApiActor):
     async def on_hello(self, name: ActorName) -> None:
         if name in (POD_CONFIG, STATUS_MANAGER):
             self.pods.tell_all(name)
-        elif name == CONFIG_CONTROLLER and self.objects is not None and self._assigned is not None:
+        elif name == CONFIG_CONTROLLER and self.objects is not None and self._assigned.follows:
             self.objects.tell_all()
 
     # -- pods ---------------------------------------------------------------------------------------------------------
@@ -163,8 +151,7 @@ class KubeClient(ApiActor):
 
     # -- objects ------------------------------------------------------------------------------------------------------
     def _object_changed(self, state: ObjectState) -> None:
-        if self._assigned is not None and self._assigned.ref == state.ref:
-            self._tell_assigned(self._assigned, state)
+        self._assigned.object_changed(state)
         self.tell(VOLUME_MANAGER, state)
 
     def _node_changed(self) -> None:
@@ -174,44 +161,12 @@ class KubeClient(ApiActor):
         annotations = annotations_of(body)
         self.objects.set_ttl(ttl_of(annotations))
         if self.agent.gate("DynamicKubeletConfig"):
-            self._assign(annotations, self.objects)
-
-    def _assign(self, annotations: dict[str, str], objects: ObjectCache) -> None:
-        """Follow the node's assigned ConfigMap. An invalid annotation leaves the configuration unchanged."""
-        try:
-            assigned_now = assignment(annotations)
-        except ValueError as error:
-            self.log.error("%s", error)
-            return
-        if assigned_now == self._assigned:
-            return
-        before, self._assigned, self._forbidden = self._assigned, assigned_now, False
-        objects.refer(NODE, {assigned_now.ref: True} if assigned_now is not None else {})
-        if assigned_now is None:
-            self.tell(CONFIG_CONTROLLER, ConfigMapAssigned())
-        elif before is not None and before.ref == assigned_now.ref:
-            # another key of a ConfigMap that is known already
-            objects.tell_all()
-
-    def _tell_assigned(self, assignment: Assignment, state: ObjectState) -> None:
-        try:
-            self.tell(CONFIG_CONTROLLER, assigned(assignment, state))
-        except ValueError as error:
-            self.log.error("the assigned configuration is unusable: %s", error)
-
-    def _report_forbidden(self, objects: ObjectCache) -> None:
-        """Report once that the node must not read its assigned ConfigMap, until the server answers otherwise. Other
-        errors are logged for all requests."""
-        error = objects.error(self._assigned.ref) if self._assigned is not None else None
-        forbidden = error is not None and error.reason == "Forbidden"
-        if forbidden and not self._forbidden and self._assigned is not None and error is not None:
-            self._tell_assigned(self._assigned, error)
-        self._forbidden = forbidden
+            self._assigned.follow(annotations, self.objects)
 
     async def _upkeep(self) -> None:
         if self.objects is not None and self.client is not None:
             await self.objects.upkeep(self._rng)
-            self._report_forbidden(self.objects)
+            self._assigned.report_forbidden(self.objects)
             self.metrics.gauge("troupelet_object_watches", self.objects.watches)
 
     @on(GetObject)
@@ -265,16 +220,3 @@ class KubeClient(ApiActor):
         finally:
             self._calls -= 1
         return ApiAnswer(status=answer.status, body=answer.body)
-
-
-def annotations_of(node: bytes) -> dict[str, str]:
-    try:
-        return msgspec.json.decode(node, type=_Node).metadata.annotations or {}
-    except UNREADABLE:
-        return {}
-
-
-def ttl_of(annotations: dict[str, str]) -> float:
-    """The TTL of objects of strategy Cache in seconds; the control plane sets it by the size of the cluster."""
-    text = annotations.get(TTL_ANNOTATION, "")
-    return float(text[:9]) if text.isascii() and text.isdigit() else DEFAULT_TTL

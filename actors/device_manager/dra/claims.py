@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from actors.shared.kube.resource_claims import ClaimUse, ResourceClaim, ResourceClaimError, base_request
+from actors.shared.kube.resource_claim_objects import ResourceClaim
+from actors.shared.kube.resource_claims import ClaimUse, ResourceClaimError, base_request
 
 ClaimKey = tuple[str, str]
 """(namespace, name)."""

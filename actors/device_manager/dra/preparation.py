@@ -16,14 +16,8 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiCall
 from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.resource_claims import (
-    CLAIMS,
-    ClaimName,
-    ResourceClaim,
-    ResourceClaimError,
-    check_claim,
-    claim_names,
-)
+from actors.shared.kube.resource_claim_objects import ResourceClaim
+from actors.shared.kube.resource_claims import CLAIMS, ClaimName, ResourceClaimError, check_claim, claim_names
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor, AskError
 

@@ -1,30 +1,31 @@
 """Typed objects of the Kubernetes API: the parts that a node agent reads and writes. Imports no other package of the
 agent.
 
-apparmor.py            the AppArmor profile of a container, from fields or the older annotation
-codec.py               reading and writing API objects as JSON
-container.py           containers: image, environment, ports, probes, hooks, resources, security context
-contents.py            the data of Secrets and ConfigMaps, as bytes by key
-declared_features.py   features that a node declares, so that the scheduler places pods that need them there
-expansion.py           `$(NAME)` in commands, arguments and values (API doc of Container.command)
-extended_resources.py  extended resources: resources that plugins, drivers and operators add to a node
-formats.py             the API's name formats
-go_text.py             gRPC errors as grpc-go prints them
-host_port.py           a host and a port as one word
-meta.py                base of the API types, and object metadata
-names.py               labels, annotations and fixed strings that the API, the runtime and other node tools read
-node_addresses.py      the addresses of this node: for its Node object, and for status.hostIPs of its pods
-node_selector.py       node selectors, as in the required node affinity of a pod or a PersistentVolume
-persistent_volumes.py  PersistentVolumes and claims of them
-pod.py                 pods: spec, status, and the object itself
-pods.py                properties that follow from the pod object alone: identity, QoS class, requests and limits
-quantity.py            resource quantities (k8s.io/apimachinery resource.Quantity): "100m", "1.5Gi", "1e3", 2
-quantity_text.py       amounts of resources as the API server writes them (canonical form of resource.Quantity)
-resource_claims.py     resource claims (resource.k8s.io/v1, KEP-4381), and the claims of a pod
-resource_fields.py     a container's resources for the downward API (API doc, ResourceFieldSelector)
-restart_policy.py      whether an ended container is restarted: by its rules, its policy, its pod's policy
-sysctls.py             the names of sysctls
-times.py               times of the API (RFC 3339), and the start time of a pod
-volumes.py             volumes of pods: the type of each source, its validation
-resource_versions.py   the order of two versions of an object or of a collection
+apparmor.py                the AppArmor profile of a container, from fields or the older annotation
+codec.py                   reading and writing API objects as JSON
+container.py               containers: image, environment, ports, probes, hooks, resources, security context
+contents.py                the data of Secrets and ConfigMaps, as bytes by key
+declared_features.py       features that a node declares, so that the scheduler places pods that need them there
+expansion.py               `$(NAME)` in commands, arguments and values (API doc of Container.command)
+extended_resources.py      extended resources: resources that plugins, drivers and operators add to a node
+formats.py                 the API's name formats
+go_text.py                 gRPC errors as grpc-go prints them
+host_port.py               a host and a port as one word
+meta.py                    base of the API types, and object metadata
+names.py                   labels, annotations and fixed strings that the API, the runtime and other node tools read
+node_addresses.py          the addresses of this node: for its Node object, and for status.hostIPs of its pods
+node_selector.py           node selectors, as in the required node affinity of a pod or a PersistentVolume
+persistent_volumes.py      PersistentVolumes and claims of them
+pod.py                     pods: spec, status, and the object itself
+pods.py                    properties that follow from the pod object alone: identity, QoS class, requests and limits
+quantity.py                resource quantities (k8s.io/apimachinery resource.Quantity): "100m", "1.5Gi", "1e3", 2
+quantity_text.py           amounts of resources as the API server writes them (canonical form of resource.Quantity)
+resource_claim_objects.py  the objects of resource claims (resource.k8s.io/v1): data only
+resource_claims.py         the resource claims of a pod, and whether the pod may use them (KEP-4381)
+resource_fields.py         a container's resources for the downward API (API doc, ResourceFieldSelector)
+restart_policy.py          whether an ended container is restarted: by its rules, its policy, its pod's policy
+sysctls.py                 the names of sysctls
+times.py                   times of the API (RFC 3339), and the start time of a pod
+volumes.py                 volumes of pods: the type of each source, its validation
+resource_versions.py       the order of two versions of an object or of a collection
 """

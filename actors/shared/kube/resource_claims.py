@@ -1,4 +1,4 @@
-"""Resource claims (resource.k8s.io/v1, KEP-4381), and the claims of a pod. Pure.
+"""The resource claims of a pod and its containers, and whether the pod may use them (KEP-4381). Pure.
 
 The error texts are the kubelet's.
 """
@@ -15,9 +15,16 @@ from supervision.errors import UNREADABLE
 
 from .codec import ObjectError, without_nulls
 from .container import Container
-from .meta import Api, ObjectMeta, Quantity
+from .meta import Quantity
 from .pod import Pod
 from .quantity import QuantityError, parse
+from .resource_claim_objects import (
+    Allocation,
+    ExtendedClaimStatus,
+    PodResourceClaim,
+    PodResourceClaimStatus,
+    ResourceClaim,
+)
 
 CLAIMS: Final = "/apis/resource.k8s.io/v1"
 _NOT_CREATED: Final = "ResourceClaim not created yet"
@@ -28,38 +35,6 @@ T = TypeVar("T")
 
 class ResourceClaimError(Exception):
     """A claim cannot be used now; the text has the reason."""
-
-
-# -- of the pod ------------------------------------------------------------------------------------------------------
-class PodResourceClaim(Api, frozen=True):
-    """An entry of spec.resourceClaims."""
-
-    name: str = ""
-    resourceClaimName: str | None = None
-    resourceClaimTemplateName: str | None = None
-
-
-class PodResourceClaimStatus(Api, frozen=True):
-    """An entry of status.resourceClaimStatuses: the claim made from a template."""
-
-    name: str = ""
-    resourceClaimName: str | None = None
-    """None: no claim is needed."""
-
-
-class RequestMapping(Api, frozen=True):
-    """Maps an extended resource of a container to a request of the claim."""
-
-    containerName: str = ""
-    resourceName: str = ""
-    requestName: str = ""
-
-
-class ExtendedClaimStatus(Api, frozen=True):
-    """status.extendedResourceClaimStatus: the claim that the scheduler made for extended resources (KEP-5004)."""
-
-    resourceClaimName: str = ""
-    requestMappings: list[RequestMapping] = []
 
 
 class ClaimName(msgspec.Struct, frozen=True):
@@ -73,46 +48,6 @@ class ClaimName(msgspec.Struct, frozen=True):
     """It was made from a template: the pod must own it."""
 
 
-# -- of the API ------------------------------------------------------------------------------------------------------
-class DeviceRequestAllocationResult(Api, frozen=True):
-    """An entry of status.allocation.devices.results."""
-
-    request: str = ""
-    driver: str = ""
-    pool: str = ""
-    device: str = ""
-    adminAccess: bool | None = None
-    shareID: str | None = None
-
-
-class DeviceAllocation(Api, frozen=True):
-    results: list[DeviceRequestAllocationResult] = []
-
-
-class Allocation(Api, frozen=True):
-    devices: DeviceAllocation = DeviceAllocation()
-
-
-class Consumer(Api, frozen=True):
-    """An entry of status.reservedFor."""
-
-    apiGroup: str = ""
-    resource: str = ""
-    name: str = ""
-    uid: str = ""
-
-
-class ClaimStatus(Api, frozen=True):
-    allocation: Allocation | None = None
-    reservedFor: list[Consumer] = []
-
-
-class ResourceClaim(Api, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-    status: ClaimStatus = ClaimStatus()
-
-
-# -- what a pod has --------------------------------------------------------------------------------------------------
 def pod_claims(pod: Pod) -> list[PodResourceClaim]:
     """spec.resourceClaims. Raises ObjectError."""
     return _list(pod.spec.resourceClaims, PodResourceClaim, "spec.resourceClaims")

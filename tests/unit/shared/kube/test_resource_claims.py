@@ -8,10 +8,10 @@ import pytest
 
 from actors.shared.kube.codec import ObjectError, decode, decode_pod, encode
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.resource_claim_objects import ResourceClaim
 from actors.shared.kube.resource_claims import (
     ClaimName,
     ClaimUse,
-    ResourceClaim,
     ResourceClaimError,
     check_claim,
     claim_names,
