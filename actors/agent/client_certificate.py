@@ -15,7 +15,8 @@ from actors.cert_manager import certificate
 from actors.cert_manager.certificate import Certificate, UnusableCertificate
 from actors.cert_manager.client_plan import ORGANIZATION
 from actors.cert_manager.rotation import ended
-from actors.shared.api.kubeconfig_check import KubeconfigError, check_file, read_bounded
+from actors.shared.api.kubeconfig_check import KubeconfigError, check_file
+from actors.shared.api.kubeconfig_files import read_bounded
 
 
 class ShownCertificate(msgspec.Struct, frozen=True):

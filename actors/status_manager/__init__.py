@@ -4,8 +4,8 @@
 |---|---|
 | actor | messages in and out |
 | tracked_pod, pod_table | one pod as an immutable value; the table of all pods and the API copy |
-| pod_status, pod_resources | the status of a pod, and its resources as a whole (pure) |
-| phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
+| pod_status, pod_status_input, pod_resources, pod_addresses | the status of a pod, its resources and addresses (pure) |
+| phase, expected_phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
 | container_status, container_status_input, container_resources | the status of each container (pure) |
 | container_states, lost_containers | the state and last state of each container (pure) |
 | readiness | whether each container is ready (pure) |

@@ -42,7 +42,8 @@ from .messages import (
 )
 from .node_facts import NodeFacts
 from .pod_metrics import PodMetrics
-from .pod_status import PodStatusInput, compute
+from .pod_status import compute
+from .pod_status_input import PodStatusInput
 from .pod_table import PodTable
 from .probe_addresses import probe_address
 from .readiness import ReadinessTable

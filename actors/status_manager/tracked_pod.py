@@ -13,7 +13,7 @@ from .container_status_input import Readiness
 from .messages import PodObserved
 from .patch import Fields
 from .phase import TERMINAL
-from .pod_status import ENDED
+from .pod_status_input import ENDED
 
 
 class TrackedPod(msgspec.Struct, frozen=True):

@@ -9,7 +9,8 @@ from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.orders import PodWanted
 from actors.pod_workers.pod.results import Admitted, RuntimeObserved
-from actors.pod_workers.pod.state import PodState, PodView, replace
+from actors.pod_workers.pod.state import PodState, replace
+from actors.pod_workers.pod.state_values import PodView
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.codec import encode

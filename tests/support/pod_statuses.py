@@ -13,7 +13,8 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.status_manager.claim_health import Devices
 from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
-from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
+from actors.status_manager.pod_status import compute
+from actors.status_manager.pod_status_input import PodStatusInput, PodStatusNode
 
 S = 1_000_000_000
 NOW = 1_700_000_100 * S

@@ -33,7 +33,7 @@ from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.pod.state import HeldResources
+from actors.pod_workers.pod.state_values import HeldResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined

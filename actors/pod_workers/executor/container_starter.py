@@ -28,7 +28,7 @@ from actors.pod_workers.containers.user_namespaces import use_in_container
 from actors.pod_workers.errors import ConfigError, StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.pod.state import HeldResources
+from actors.pod_workers.pod.state_values import HeldResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import PollSchedule
 from actors.shared.cri.client import CriClient

@@ -7,7 +7,8 @@ from typing import Final
 from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepared, PreparationFailed, PrepareContainer
 from actors.device_manager.messages import DEVICE_MANAGER, ClaimDevices, ClaimsFailed, GetClaimDevices
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.pod.state import HeldResources, replace
+from actors.pod_workers.pod.state import replace
+from actors.pod_workers.pod.state_values import HeldResources
 from actors.shared.cri.cdi import ignores_cdi
 from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation

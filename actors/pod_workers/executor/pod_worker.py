@@ -23,7 +23,8 @@ from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChange
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import Interrupted, RoundBegun, RoundSucceeded, TryFailed
-from actors.pod_workers.pod.state import ContainerInstance, PodState, PodView
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import ContainerInstance, PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime

@@ -31,7 +31,8 @@ from actors.pod_workers.pod.starts import (
     SandboxStarted,
     StartUnderWay,
 )
-from actors.pod_workers.pod.state import SANDBOX, Attempt
+from actors.pod_workers.pod.state import SANDBOX
+from actors.pod_workers.pod.state_values import Attempt
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container

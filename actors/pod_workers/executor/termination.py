@@ -21,7 +21,7 @@ from actors.pod_workers.pod.results import (
 )
 from actors.pod_workers.pod.runtime import alive, created
 from actors.pod_workers.pod.starts import AllRestarting
-from actors.pod_workers.pod.state import ContainerInstance
+from actors.pod_workers.pod.state_values import ContainerInstance
 from actors.shared.cri.crash_loop import next_consecutive_restarts
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, PodRuntime

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.state import PodState, RoundPart
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Admit, AskForKillOrder, Look

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from actors.pod_workers.pod.starts import POST_START
-from actors.pod_workers.pod.state import Verdicts
+from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.crash_loop import start_not_before
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.cri.next_instance import starts_again

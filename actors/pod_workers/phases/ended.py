@@ -5,7 +5,8 @@ unmounted when the pod is deleted."""
 from __future__ import annotations
 
 from actors.pod_workers.pod.runtime import remains
-from actors.pod_workers.pod.state import PodState, RoundPart
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Look, RemoveTraces, StopPod, Unmount

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from actors.pod_workers.garbage.container_gc import dead_containers, dead_sandboxes
-from actors.pod_workers.pod.state import PodState, RoundPart
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import RoundPart
 
 from .effects import CollectGarbage
 from .step import Step, StepInput

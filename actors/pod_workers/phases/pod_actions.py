@@ -11,7 +11,8 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from actors.pod_workers.pod.runtime import alive
-from actors.pod_workers.pod.state import PodState, Verdicts
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container

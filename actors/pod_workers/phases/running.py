@@ -13,7 +13,8 @@ import msgspec
 from actors.pod_workers.containers.names import label
 from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
-from actors.pod_workers.pod.state import SANDBOX, Attempt, PodState, RoundPart
+from actors.pod_workers.pod.state import SANDBOX, PodState
+from actors.pod_workers.pod.state_values import Attempt, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import PodRuntime, is_running

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.pod_workers.pod.state import PodState, RoundPart
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import RoundPart
 
 from .effects import Publish, Release, ReleaseResources, Unmount
 from .step import Step, StepInput

@@ -7,7 +7,8 @@ import msgspec
 
 from actors.pod_workers.pod.results import TryFailed
 from actors.pod_workers.pod.runtime import remains
-from actors.pod_workers.pod.state import PodState, RoundPart
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Count, GiveRoom, Look, StopPod, Unprepare

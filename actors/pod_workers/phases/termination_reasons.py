@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.state import PodState, Retry, replace
+from actors.pod_workers.pod.state import PodState, replace
+from actors.pod_workers.pod.state_values import Retry
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.kube.times import seconds
 

@@ -11,6 +11,7 @@ results.py          events from the pod worker's own effects: looks, admission, 
 runtime.py          reads the runtime's state of a pod: containers with a process, and data to keep between looks
 starts.py           events of the start of sandboxes and containers, and of their postStart hooks
 state.py            a pod worker's whole state, as one immutable value
+state_values.py     its parts: views, attempts, instances, probe results, held resources, rounds
 table.py            the phases as a table: phase, event, next phase
 unlisted.py         running containers of a pod that the runtime does not list
 """

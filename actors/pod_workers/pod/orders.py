@@ -17,7 +17,8 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 from .event import PodEvent
 from .resize_progress import ResizeProgress, without_request
 from .runtime import with_addresses
-from .state import ContainerInstance, PodState, replace
+from .state import PodState, replace
+from .state_values import ContainerInstance
 from .table import PodWorkerPhase
 
 

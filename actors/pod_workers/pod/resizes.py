@@ -12,7 +12,8 @@ from actors.shared.kube.pod import Pod
 
 from .event import PodEvent
 from .resize_progress import without_request
-from .state import PodState, Retry, replace
+from .state import PodState, replace
+from .state_values import Retry
 
 RETRY_SECONDS: Final = 10.0
 """Seconds between tries of a failing resize. Its message may contain changing figures, so each try emits a new

@@ -16,7 +16,8 @@ from supervision.backoff import RetrySchedule
 from .event import PodEvent
 from .orders import without_waiting
 from .runtime import with_addresses
-from .state import PodState, PodView, Retry, Round, replace
+from .state import PodState, replace
+from .state_values import PodView, Retry, Round
 from .table import PodWorkerEvent
 from .unlisted import UnlistedContainers
 

@@ -10,7 +10,8 @@ from actors.status_manager.messages import Waiting
 
 from .event import PodEvent
 from .results import RETRIES, TryFailed, waiting_for_all, without_creating
-from .state import SANDBOX, Attempt, PodState, replace
+from .state import SANDBOX, PodState, replace
+from .state_values import Attempt
 
 MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0

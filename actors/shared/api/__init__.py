@@ -11,6 +11,7 @@ exec_plugin.py         credential plugins: a program that prints an ExecCredenti
 fields.py              reads plain data and collects every problem with its field, instead of raising the first
 kubeconfig.py          loads and writes kubeconfig files
 kubeconfig_check.py    validates a kubeconfig and reports every problem with its field
+kubeconfig_files.py    the files that a kubeconfig names: their paths, and the content of those with PEM
 kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
 lines.py               splits a byte stream into lines, for watches: one JSON document per line
 permission.py          repeats requests that the API server may refuse temporarily

@@ -15,7 +15,8 @@ from supervision.errors import error_reason
 from . import disposable_loader
 from .access import ServerAccess
 from .disposable_loader import LoaderError
-from .kubeconfig_check import MAX_BYTES, CheckedKubeconfig, KubeconfigError, check, check_file, read_bounded
+from .kubeconfig_check import CheckedKubeconfig, KubeconfigError, check, check_file
+from .kubeconfig_files import MAX_BYTES, read_bounded
 
 __all__ = [
     "KubeconfigError",

@@ -5,8 +5,6 @@ The `kubernetes` package, which loads it, stops at the first error and names no 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import copy
 import hashlib
 import os
@@ -21,14 +19,12 @@ from supervision.errors import error_reason
 
 from .access import Exec, Impersonation
 from .fields import Fields
+from .kubeconfig_files import BEGIN_CERTIFICATE, BEGIN_KEY, MAX_BYTES, KubeconfigFiles, read_bounded
 
-MAX_BYTES: Final = 4 << 20
 _LIMITS: Final = DocumentLimits(size=MAX_BYTES, depth=64, lines=False)
 EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
-BEGIN_CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
-BEGIN_KEY: Final = b"PRIVATE KEY-----"
 
 
 class KubeconfigError(ValueError):
@@ -94,24 +90,12 @@ def _read(name: str, path: str) -> bytes:
         raise KubeconfigError(path, [error_reason(error)]) from None
 
 
-def read_bounded(path: str) -> bytes:
-    """Raises OSError, also if it is not a regular file or has more than MAX_BYTES."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not os.path.isfile(f"/proc/self/fd/{file.fileno()}"):
-            raise OSError(0, "not a regular file")
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise OSError(0, f"more than {MAX_BYTES >> 20} MiB")
-    return data
-
-
 class _Checker:
     """Checks the entries that the current context names."""
 
     def __init__(self, document: Fields, path: str) -> None:
         self._document, self._path = document, path
-        self._files: dict[str, bytes] = {}
-        """The content of the PEM files, by field."""
+        self._files = KubeconfigFiles(path)
 
     def checked(self, digest: hashlib._Hash) -> CheckedKubeconfig:
         """`digest`: of the file's own bytes."""
@@ -131,22 +115,16 @@ class _Checker:
         plain["clusters"] = [{"name": context.text("cluster"), "cluster": {**cluster.data, "server": server}}]
         with_password = {"password": ""} if user.has("username") else {}
         plain["users"] = [{"name": context.text("user"), "user": {**with_password, **user.data}}]
-        for name in self._included_files():
-            digest.update(self._files[name])
+        for content in self._files.included():
+            digest.update(content)
         return CheckedKubeconfig(
             path=self._path,
             document=plain,
             digest=digest.hexdigest(),
-            token_file=self._absolute_path(user.text("tokenFile")) if user.has("tokenFile") else "",
+            token_file=self._files.absolute(user.text("tokenFile")) if user.has("tokenFile") else "",
             exec=self._exec(user.section("exec"), cluster) if user.has("exec") else None,
             impersonate=_impersonation(user),
         )
-
-    def _included_files(self) -> list[str]:
-        """The files whose content is copied into an Access: the authorities, and one half of a key pair whose other
-        half is data."""
-        pair = [name for name in ("client-certificate", "client-key") if name in self._files]
-        return [name for name in ("certificate-authority",) if name in self._files] + (pair if len(pair) == 1 else [])
 
     def _entry_named(self, section: str, key: str, name: str, wanted_by: str) -> Fields:
         """The entry of that name; names must be unique."""
@@ -159,7 +137,7 @@ class _Checker:
 
     def _check_cluster(self, cluster: Fields) -> str:
         """The server's URL."""
-        has_ca = self._check_pem(cluster, "certificate-authority", BEGIN_CERTIFICATE)
+        has_ca = self._files.check_pem(cluster, "certificate-authority", BEGIN_CERTIFICATE)
         if cluster.flag("insecure-skip-tls-verify") and has_ca:
             cluster.problem("insecure-skip-tls-verify", "cannot be given together with certificate-authority")
         cluster.text("tls-server-name")
@@ -178,8 +156,8 @@ class _Checker:
             user.problem(ways[1], f"cannot be given together with {ways[0]}")
         if user.has("exec") and ways:
             user.problem("exec", f"cannot be given together with {ways[0]}")
-        has_certificate = self._check_pem(user, "client-certificate", BEGIN_CERTIFICATE)
-        has_key = self._check_pem(user, "client-key", BEGIN_KEY)
+        has_certificate = self._files.check_pem(user, "client-certificate", BEGIN_CERTIFICATE)
+        has_key = self._files.check_pem(user, "client-key", BEGIN_KEY)
         if has_certificate and not has_key:
             user.problem("client-key", "required with client-certificate")
         if has_key and not has_certificate:
@@ -201,44 +179,13 @@ class _Checker:
                 variable.problem("name", "required")
         return Exec(
             api_version=plugin.text("apiVersion"),
-            command=self._command(plugin.text("command")),
+            command=self._files.command(plugin.text("command")),
             args=plugin.texts("args"),
             env=tuple((variable.text("name"), variable.text("value")) for variable in variables),
             provide_cluster_info=plugin.flag("provideClusterInfo"),
             cluster_config=_extension(cluster, EXEC_EXTENSION),
             install_hint=plugin.text("installHint"),
         )
-
-    # -- files ----------------------------------------------------------------------------------------------------
-    def _command(self, command: str) -> str:
-        return self._absolute_path(command) if "/" in command else command
-
-    def _absolute_path(self, name: str) -> str:
-        return os.path.normpath(os.path.join(os.path.dirname(self._path), name))
-
-    def _check_pem(self, fields: Fields, name: str, mark: bytes) -> bool:
-        """Whether `name-data` or the file `name` is given; data takes precedence. It must be PEM."""
-        if fields.has(f"{name}-data"):
-            where, name = f"{name}-data", ""
-            try:
-                data = base64.b64decode("".join(fields.text(where).split()), validate=True)
-            except (binascii.Error, ValueError):
-                fields.problem(where, "not base64")
-                return True
-        elif fields.has(name):
-            where, name = name, self._absolute_path(fields.text(name))
-            try:
-                data = read_bounded(name)
-            except OSError as error:
-                fields.problem(where, f"{name}: {error_reason(error)}")
-                return True
-            self._files[where] = data
-        else:
-            return False
-        if mark not in data:
-            text = "not PEM: it has no " + mark.decode().strip("-").removeprefix("BEGIN ")
-            fields.problem(where, f"{name}: {text}" if name else text)
-        return True
 
 
 def _server(cluster: Fields) -> str:

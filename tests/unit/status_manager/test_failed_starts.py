@@ -12,7 +12,8 @@ from actors.shared.kube import codec
 from actors.shared.kube.pod import ContainerStatus, PodStatus
 from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
-from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
+from actors.status_manager.pod_status import compute
+from actors.status_manager.pod_status_input import PodStatusInput, PodStatusNode
 
 NOW = 1_700_000_100 * 10**9
 WAITING = {"a": Waiting("RunContainerError", "exec: no such file")}

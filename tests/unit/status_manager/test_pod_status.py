@@ -17,7 +17,8 @@ from actors.status_manager.container_status import MESSAGE_BYTES
 from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
-from actors.status_manager.pod_status import PodStatusInput, compute
+from actors.status_manager.pod_status import compute
+from actors.status_manager.pod_status_input import PodStatusInput
 from tests.support.pod_statuses import CRASHED, FAILURE, INIT, NEVER, NODE, NOW, SIDECAR, TWO, S, look, of, pod_of, ran
 from tests.support.present import present
 

@@ -11,7 +11,8 @@ import pytest
 from actors.pod_workers.executor import pod_processes
 from actors.pod_workers.executor.pod_processes import cgroups, path, paused_in, running_in, waiting_in
 from actors.pod_workers.pod.desired_state import DesiredState
-from actors.pod_workers.pod.state import HeldResources, PodState
+from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.state_values import HeldResources
 from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 

@@ -13,7 +13,7 @@ from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.phases.actions import PodActions, Start
 from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.starts import POST_START
-from actors.pod_workers.pod.state import Verdicts
+from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW

@@ -7,7 +7,8 @@ from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, 
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import RoundBegun, RuntimeObserved, RuntimeTouched, TryFailed
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
-from actors.pod_workers.pod.state import SANDBOX, PodState, PodView, replace
+from actors.pod_workers.pod.state import SANDBOX, PodState, replace
+from actors.pod_workers.pod.state_values import PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container

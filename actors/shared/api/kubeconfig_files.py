@@ -1,0 +1,75 @@
+"""The files that a kubeconfig names: their paths, and the content of those with PEM."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from typing import Final
+
+from supervision.errors import error_reason
+
+from .fields import Fields
+
+MAX_BYTES: Final = 4 << 20
+BEGIN_CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
+BEGIN_KEY: Final = b"PRIVATE KEY-----"
+
+
+def read_bounded(path: str) -> bytes:
+    """Raises OSError, also if it is not a regular file or has more than MAX_BYTES."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not os.path.isfile(f"/proc/self/fd/{file.fileno()}"):
+            raise OSError(0, "not a regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(0, f"more than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+class KubeconfigFiles:
+    """`path`: of the kubeconfig, to whose directory the names are relative."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._content: dict[str, bytes] = {}
+        """The content of the PEM files, by field."""
+
+    def command(self, command: str) -> str:
+        """The program of a plugin: a path, or a name that is looked up in PATH."""
+        return self.absolute(command) if "/" in command else command
+
+    def absolute(self, name: str) -> str:
+        """The path of a file that the kubeconfig names."""
+        return os.path.normpath(os.path.join(os.path.dirname(self._path), name))
+
+    def check_pem(self, fields: Fields, name: str, mark: bytes) -> bool:
+        """Whether `name-data` or the file `name` is given; data takes precedence. It must be PEM."""
+        if fields.has(f"{name}-data"):
+            where, name = f"{name}-data", ""
+            try:
+                data = base64.b64decode("".join(fields.text(where).split()), validate=True)
+            except (binascii.Error, ValueError):
+                fields.problem(where, "not base64")
+                return True
+        elif fields.has(name):
+            where, name = name, self.absolute(fields.text(name))
+            try:
+                data = read_bounded(name)
+            except OSError as error:
+                fields.problem(where, f"{name}: {error_reason(error)}")
+                return True
+            self._content[where] = data
+        else:
+            return False
+        if mark not in data:
+            text = "not PEM: it has no " + mark.decode().strip("-").removeprefix("BEGIN ")
+            fields.problem(where, f"{name}: {text}" if name else text)
+        return True
+
+    def included(self) -> list[bytes]:
+        """The files whose content is copied into an Access: the authorities, and one half of a key pair whose other
+        half is data."""
+        pair = [name for name in ("client-certificate", "client-key") if name in self._content]
+        names = [name for name in ("certificate-authority",) if name in self._content]
+        return [self._content[name] for name in names + (pair if len(pair) == 1 else [])]
