@@ -51,8 +51,9 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(one.runtime_endpoint for one in self.starts if not one.managed_root))
 
     def uids(self) -> list[str]:
-        """The UIDs of the pods that have a directory."""
-        return [] if self.keep_pods else names_in(f"{self.root_dir}/pods")
+        """The UIDs of the pods that have a directory. A file beside these may be a manifest of the user."""
+        top = f"{self.root_dir}/pods"
+        return [] if self.keep_pods else [name for name in names_in(top) if os.path.isdir(f"{top}/{name}")]
 
 
 def names_in(directory: str) -> list[str]:

@@ -157,8 +157,18 @@ def _agent(
         config_sources=result.sources,
         config_file=alone["config"],
         config_dir=alone["config-dir"],
-        warnings=(*parsed.warnings, *result.warnings),
+        warnings=(*parsed.warnings, *result.warnings, *_manifests_among_pods(result, root)),
     )
+
+
+def _manifests_among_pods(result: Effective, root_dir: str) -> list[str]:
+    """The warning if manifests are to be in the directory of the pods, which a reset empties."""
+    path, pods = os.path.normpath(result.config.staticPodPath or "/"), f"{root_dir}/pods"
+    if path != pods and not path.startswith(f"{pods}/"):
+        return []
+    return [
+        f"staticPodPath: {path} is where the agent keeps the files of pods: give manifests a directory of their own"
+    ]
 
 
 def endpoints(result: Effective, run_dir: str, sockets: tuple[str, ...]) -> tuple[str, str]:

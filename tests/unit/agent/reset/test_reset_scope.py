@@ -200,3 +200,12 @@ def test_another_user_gets_the_advice_to_use_sudo(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stderr
     assert "is another user's; try `sudo " in done.stderr
     assert f"--root-dir={root}" in done.stderr, "as it was typed"
+
+
+def test_a_manifest_among_the_directories_of_pods_is_no_pod_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "pods" / "uid-1").mkdir(parents=True)
+    (tmp_path / "pods" / "web.yaml").touch()
+    scope = Scope(starts=[at(tmp_path)])
+    assert scope.uids() == ["uid-1"]
+    assert f"{tmp_path}/pods/web.yaml" not in [*files(scope)]
+    assert f"{tmp_path}/pods/web.yaml" in remaining(scope)

@@ -237,3 +237,11 @@ def test_the_configuration_in_force_is_that_of_the_checkpoint_and_not_of_the_fil
     assert (found.config.maxPods, found.config_sources["maxPods"]) == (7, "/before.yaml:3")
     with pytest.raises(ConfigErrors):
         load(argv, host)
+
+
+@pytest.mark.parametrize(
+    ("path", "warned"), [("/r/pods", True), ("/r/pods/mine", True), ("/r/podspec", False), ("/r", False)]
+)
+def test_manifests_in_the_directory_of_the_pods_files_are_warned_about(path: str, warned: bool) -> None:
+    warnings = load(["--root-dir=/r", f"--pod-manifest-path={path}"]).warnings
+    assert any("give manifests a directory of their own" in line for line in warnings) == warned
