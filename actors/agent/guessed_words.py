@@ -36,7 +36,11 @@ _MEANT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("apply", "create", "delete", "edit", "replace", "scale"), _OF_PODS),
     "kill": "`supervise inject ACTOR crash` has an actor replaced",
     "restart": _RESTART,
-    **dict.fromkeys(("health", "healthz", "info", "node", "nodes", "no", "ready", "show", "stats"), _WELL),
+    **dict.fromkeys(
+        ("health", "healthz", "info", "is-active", "is-failed", "node", "nodes", "no", "ready", "show", "stats"), _WELL
+    ),
+    **dict.fromkeys(("journal", "journalctl"), "`supervise logs`"),
+    **dict.fromkeys(("enable", "disable", "mask", "unmask"), "`systemctl {0} UNIT` of the unit that starts the agent"),
     **dict.fromkeys(
         ("run", "up", "serve"), "`supervise start`, or with a runtime and a pod of its own `supervise demo`"
     ),

@@ -60,6 +60,9 @@ _SAME: Final = {
     "log": "history",
 }
 """Words of other programs, with the corresponding command."""
+_WRITES: Final = frozenset({"set", "edit", "apply", "unset", "patch"})
+_WRITTEN: Final = ": change the file that --config names; the agent reads it again by itself"
+"""For words of other programs that change a configuration."""
 Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[ConfigProblem, ...]]]
 """Returns the warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
@@ -81,6 +84,7 @@ def run(
         asked = bool({"-h", "--help", "help"} & set(words))
         if words and not asked:
             hint = did_you_mean(_SAME.get(words[0], words[0]), {**COMMANDS, **more})
+            hint = _WRITTEN if words[0] in _WRITES else hint
             err.write(f"supervise config: there is no command {words[0]}{hint}\n  see `supervise config --help`\n")
         else:
             from supervision.cli.text import folded, terminal_columns

@@ -116,6 +116,13 @@ def test_a_wrong_command_line_is_exit_code_two_and_names_the_help(words):
     assert err.endswith("\n  see `supervise config --help`\n")
 
 
+@pytest.mark.parametrize("word", ["set", "edit"])
+def test_a_word_that_would_change_a_configuration_is_answered_with_how_one_is_changed(word):
+    code, _, err = do(word, "maxPods", "5")
+    assert code == 2
+    assert err.startswith(f"supervise config: there is no command {word}: change the file that --config names")
+
+
 def test_a_file_that_check_gets_without_its_flag_is_answered_with_the_flag():
     assert do("check", "web.yaml")[2].startswith("web.yaml: is no flag, did you mean --config=web.yaml?\n")
 
