@@ -14,10 +14,10 @@ from .cpu.exclusive import ExclusiveCpus
 from .cpu.reconciliation import CpuReconciliation, CpusOf
 from .cpu.state import CPU_STATE, encode
 from .hardware_start import cpu_start, machine_of, memory_start, topology_settings
+from .memory.initial_state import STATIC as MEMORY_STATIC
 from .memory.pinned import PinnedMemory
 from .memory.state import MEMORY_STATE
 from .memory.state import encode as encode_memory
-from .memory.static_policy import STATIC as MEMORY_STATIC
 from .state_store import StateStore
 from .topology.devices import DeviceHintProvider
 from .topology.pod_hardware import PodHardware

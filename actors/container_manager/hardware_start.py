@@ -30,12 +30,12 @@ from .cpu.options import contradiction, options_of
 from .cpu.state import CPU_STATE, CpuState, StateError
 from .cpu.state import decode as decode_cpus
 from .cpu.static_policy import STATIC, StaticPolicy, begin, static_policy
+from .memory.initial_state import NONE as MEMORY_NONE
+from .memory.initial_state import STATIC as MEMORY_STATIC
+from .memory.initial_state import begin as begin_memory
+from .memory.initial_state import fresh
 from .memory.state import MEMORY_STATE, MemoryState
 from .memory.state import decode as decode_memory
-from .memory.static_policy import NONE as MEMORY_NONE
-from .memory.static_policy import STATIC as MEMORY_STATIC
-from .memory.static_policy import begin as begin_memory
-from .memory.static_policy import fresh
 from .node_resources import reserved, unallocatable_memory
 from .topology.hint_merger import NONE, Numa
 from .topology.machine import MEMORY, MachineTopology, read_machine

@@ -14,7 +14,7 @@ from typing import Final, cast
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT, pod_event
+from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -26,18 +26,16 @@ from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.task_context import InputRecord
 
+from . import probe_reports
 from .messages import PodAddress, ProbedPod
 from .outcome import ProbeOutcome, error
-from .probe_type import Key, Kind, ProbeTools, Runtime, Subject
+from .probe_type import Key, ProbeTools, Runtime, Subject
 from .probe_types import ProbeTypes
 from .probed_pods import PodProbes, ProbeState, is_news, probed, replaced, updated
 from .schedule import Schedule
 
 TRIES: Final = 3
 """Runs in a row, at once, of a probe that errs."""
-_KIND_NAMES: Final[dict[Kind, str]] = {"readiness": "Readiness", "liveness": "Liveness", "startup": "Startup"}
-_RESULTS: Final = {"success": "successful", "failure": "failed"}
-"""The results that are counted: an error does not concern the container."""
 
 
 class Prober(Actor):
@@ -190,7 +188,9 @@ class Prober(Actor):
         before = known.probes[key].streak
         now = self._pods[key[0]] = probed(known, key, outcome)
         after = now.probes[key]
-        self._record(now, after, outcome)
+        event = probe_reports.event_of(now, after, outcome)
+        if event is not None:
+            self.tell(EVENT_CLIENT, event)
         if is_news(before, after.streak):
             self._tell_status(key[0], after)
             self._tell_worker(key[0], after, outcome.text)
@@ -218,25 +218,11 @@ class Prober(Actor):
         return outcome
 
     def _count(self, known: PodProbes, state: ProbeState, outcome: ProbeOutcome, took: float) -> None:
-        meta, kind, name = known.pod.metadata, _KIND_NAMES[state.kind], state.container.name
-        result = _RESULTS[outcome.result]
-        whose = {"container": name, "namespace": meta.namespace, "pod": meta.name, "probe_type": kind}
-        self.metrics.count("prober_probe_total", result=result, pod_uid=meta.uid, **whose)
+        labels = probe_reports.labels_of(known, state)
+        result, uid = probe_reports.counted_result(outcome), known.pod.metadata.uid
+        self.metrics.count("prober_probe_total", result=result, pod_uid=uid, **labels)
         if outcome.result != "failure":
-            self.metrics.observe("prober_probe_duration_seconds", took, **whose)
-
-    def _record(self, known: PodProbes, state: ProbeState, outcome: ProbeOutcome) -> None:
-        """An event for each outcome that is no plain success; the event client combines those that are alike."""
-        if outcome.result == "success" and not outcome.warning:
-            return
-        reason, what = "Unhealthy", f"failed: {outcome.text}"
-        if outcome.result == "error":
-            what = f"errored and resulted in {outcome.state} state: {outcome.text}"
-        elif outcome.result == "success":
-            reason, what = "ProbeWarning", f"warning: {outcome.text}"
-        text = f"{_KIND_NAMES[state.kind]} probe {what}"
-        field = known.field(state.container.name)
-        self.tell(EVENT_CLIENT, pod_event(known.pod.metadata, "Warning", reason, text, field))
+            self.metrics.observe("prober_probe_duration_seconds", took, **labels)
 
     # -- results --------------------------------------------------------------------------------------------------
     def _tell_status(self, uid: str, state: ProbeState) -> None:

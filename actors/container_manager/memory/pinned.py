@@ -14,8 +14,9 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
 from supervision.metrics import Metrics
 
+from .requests import requested_memory
 from .state import Block, MemoryState
-from .static_policy import allocate, hints, pod_hints, requested_memory
+from .static_policy import allocate, hints, pod_hints
 
 
 class PinnedMemory:

@@ -5,126 +5,18 @@ to one container to another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from actors.container_manager.cpu.requests import has_pod_resources
-from actors.container_manager.cpu.state import StateError
-from actors.container_manager.topology.machine import MEMORY, NumaNode
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.hints import Hints, TopologyHint, mask_of, masks_of, nodes_of
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_requests, has_sidecar, is_sidecar, qos_class
+from actors.shared.kube.pods import has_sidecar, is_sidecar
 
-from .state import Block, Machine, MemoryState, MemoryTable, NodeMemory, taken
-
-STATIC: Final = "Static"
-NONE: Final = "None"
-Amounts = Mapping[str, int]
-"""Bytes by type of memory."""
-
-
-def fresh(nodes: Sequence[NumaNode], reserved: Mapping[int, Amounts]) -> MemoryState:
-    """The state without any allocation. `reserved`: reservedMemory, by node."""
-    machine = {}
-    for node in nodes:
-        huge = sum(size for kind, size in node.memory.items() if kind != MEMORY)
-        tables = {}
-        for kind, total in node.memory.items():
-            kept = reserved.get(node.id, {}).get(kind, 0)
-            free = max(0, total - kept - (huge if kind == MEMORY else 0))
-            tables[kind] = MemoryTable(total, kept, free, 0, free)
-        machine[node.id] = NodeMemory(0, tables, (node.id,))
-    return MemoryState(STATIC, machine)
-
-
-def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
-    """The initial state. Raises StateError if the recorded one does not fit this machine."""
-    if kept is None or not (kept.machine or kept.entries):
-        return empty
-    if not kept.machine:
-        raise StateError("[memorymanager] machine state can not be empty when it has memory assignments")
-    expected: Machine = empty.machine
-    for uid, containers in kept.entries.items():
-        for name, blocks in containers.items():
-            for block in blocks:
-                if lacking := _missing_memory_text(expected, block):
-                    raise StateError(f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment {lacking}")
-                expected = taken(expected, block.numaAffinity, block.type, block.size)
-    if not _same(expected, kept.machine):
-        raise StateError(DIFFERENT)
-    return kept
-
-
-def _missing_memory_text(machine: Machine, block: Block) -> str:
-    """What the block uses but this machine lacks; '' for nothing."""
-    if not set(block.numaAffinity) <= machine.keys():
-        return "uses the NUMA that does not exist"
-    if any(block.type not in machine[node].memoryMap for node in block.numaAffinity):
-        return "uses memory resource that does not exist"
-    return ""
-
-
-DIFFERENT: Final = "[memorymanager] the expected machine state is different from the real one"
-
-
-def _same(one: Machine, other: Machine) -> bool:
-    """The allocated memory of a group may be divided differently among its nodes."""
-    if one.keys() != other.keys():
-        return False
-    for number, node in one.items():
-        twin = other[number]
-        if (node.numberOfAssignments, sorted(node.cells)) != (twin.numberOfAssignments, sorted(twin.cells)):
-            return False
-        if node.memoryMap.keys() != twin.memoryMap.keys():
-            return False
-        for kind, table in node.memoryMap.items():
-            if replace(table, reserved=0, free=0) != replace(twin.memoryMap[kind], reserved=0, free=0):
-                return False
-            if _of_group(one, node, kind) != _of_group(other, node, kind):
-                return False
-    return True
-
-
-def _of_group(machine: Machine, node: NodeMemory, kind: str) -> tuple[int, int]:
-    tables = [machine[number].memoryMap[kind] for number in node.cells if kind in machine[number].memoryMap]
-    return sum(table.reserved for table in tables), sum(table.free for table in tables)
-
-
-# -- requests --------------------------------------------------------------------------------------------------------
-def requested_memory(pod: Pod, container: Container) -> dict[str, int]:
-    """The container's memory and huge pages from chosen nodes, in bytes; nothing for a pod that is not Guaranteed or
-    has pod-level resources."""
-    if has_pod_resources(pod) or qos_class(pod) != "Guaranteed":
-        return {}
-    return {
-        kind: size
-        for kind, size in sorted(container_requests(container).items())
-        if kind == MEMORY or kind.startswith("hugepages-")
-    }
-
-
-def pod_requested_memory(pod: Pod) -> dict[str, int]:
-    """The most memory that the pod has at one time, of the types that its app containers request. As in the kubelet, a
-    type that only init containers request gives no hint."""
-    sidecars: dict[str, int] = {}
-    most: dict[str, int] = {}
-    for container in pod.spec.initContainers:
-        step = _plus(sidecars, requested_memory(pod, container))
-        most = {kind: max(most.get(kind, 0), step.get(kind, 0)) for kind in most.keys() | step.keys()}
-        if is_sidecar(container):
-            sidecars = step
-    asking = {kind for container in pod.spec.containers for kind in requested_memory(pod, container)}
-    for container in pod.spec.containers:
-        sidecars = _plus(sidecars, requested_memory(pod, container))
-    return {kind: max(most.get(kind, 0), sidecars.get(kind, 0)) for kind in sorted(asking)}
-
-
-def _plus(one: Amounts, other: Amounts) -> dict[str, int]:
-    return {kind: one.get(kind, 0) + other.get(kind, 0) for kind in one.keys() | other.keys()}
+from .requests import Amounts, pod_requested_memory, requested_memory
+from .state import Block, Machine, MemoryState, taken
 
 
 def has_given_back(state: MemoryState, pod: Pod, container: Container) -> bool:

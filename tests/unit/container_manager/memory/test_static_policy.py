@@ -7,16 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.cpu.state import StateError
+from actors.container_manager.memory.initial_state import begin, fresh
+from actors.container_manager.memory.requests import pod_requested_memory, requested_memory
 from actors.container_manager.memory.state import Block, MemoryState, MemoryTable
-from actors.container_manager.memory.static_policy import (
-    allocate,
-    begin,
-    fresh,
-    hints,
-    pod_hints,
-    pod_requested_memory,
-    requested_memory,
-)
+from actors.container_manager.memory.static_policy import allocate, hints, pod_hints
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.hints import TopologyHint
 from actors.shared.kube.pod import Pod
