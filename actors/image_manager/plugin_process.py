@@ -62,10 +62,11 @@ async def ask(provider: Provider, bin_dir: str, request: CredentialProviderReque
 
 
 def encode(provider: Provider, request: CredentialProviderRequest) -> bytes:
+    """A line, so that a script can read it as one."""
     body: dict[str, object] = {"kind": "CredentialProviderRequest", "apiVersion": provider.apiVersion}
     optional = {"serviceAccountToken": request.token, "serviceAccountAnnotations": request.annotations}
     given = {name: value for name, value in optional.items() if value}
-    return msgspec.json.encode({**body, "image": request.image, **given})
+    return msgspec.json.encode({**body, "image": request.image, **given}) + b"\n"
 
 
 def read(provider: Provider, output: bytes) -> CredentialProviderResponse:
