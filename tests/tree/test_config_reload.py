@@ -90,7 +90,7 @@ def test_a_killed_controller_continues_where_it_was(node: Node) -> None:
         reader_has(fork_server, 21)
 
 
-def test_an_actor_that_only_reads_its_configuration_begins_again_with_it_and_no_fault_is_counted(node: Node) -> None:
+def test_a_reader_of_a_changed_configuration_restarts_without_a_fault(node: Node) -> None:
     with node.running() as fork_server:
         before = fork_server.tree()
         node.file.write_text(f"{HEADER}maxPods: 10\nimageGCHighThresholdPercent: 91\n")

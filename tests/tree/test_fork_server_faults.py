@@ -175,7 +175,7 @@ def test_messages_during_a_restart_reach_the_new_actor(tmp_path: Path) -> None:
         fork_server.wait(lambda: fork_server.ask(GetSeen(), Seen, "listener").numbers == list(range(50)), "all 50 came")
 
 
-def test_a_restarted_actor_says_hello_to_its_feeders(tmp_path: Path) -> None:
+def test_a_restarted_actor_sends_hello_to_its_feeders(tmp_path: Path) -> None:
     from tests.support.tree_actors import GetSeen, Seen
 
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
@@ -189,7 +189,7 @@ def test_a_restarted_actor_says_hello_to_its_feeders(tmp_path: Path) -> None:
         )
 
 
-def test_an_actor_that_loses_messages_says_hello_to_its_feeders_again(tmp_path: Path) -> None:
+def test_an_actor_that_loses_messages_sends_hello_to_its_feeders_again(tmp_path: Path) -> None:
     from tests.support.tree_actors import GetSeen, Seen
 
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:

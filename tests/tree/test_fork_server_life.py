@@ -184,7 +184,7 @@ def test_a_removed_run_directory_ends_the_agent_with_an_incident_and_frees_the_l
         assert again.ask(Say("hi"), Said, "echo").text == "hi"
 
 
-def test_a_removed_name_is_made_again_and_an_actor_without_a_socket_is_replaced(tmp_path: Path) -> None:
+def test_a_removed_name_is_restored_and_an_actor_without_a_socket_is_replaced(tmp_path: Path) -> None:
     names = tmp_path / "run" / "names"
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid = fork_server.pid("echo")
@@ -222,7 +222,7 @@ def test_the_program_for_when_it_is_killed_runs_while_the_lock_is_held(tmp_path:
         assert "lock" in (tmp_path / "after").read_text().split()
 
 
-def test_a_janitor_that_was_stopped_keeps_no_agent_out(tmp_path: Path) -> None:
+def test_a_stopped_janitor_blocks_no_agent(tmp_path: Path) -> None:
     first = ForkServerProcess(SMALL, tmp_path / "run")
     first.wait_ready()
     first.wait(lambda: _child_called(first.process.pid, "janitor") != 0, "the janitor has its name")

@@ -152,7 +152,7 @@ def test_a_node_joins_by_what_kubeadm_writes_and_comes_back_without_the_bootstra
             assert agent.stop() == 0
 
 
-def test_a_config_map_that_the_node_names_takes_the_place_of_the_file_until_the_name_goes(cluster: ApiProcess) -> None:
+def test_an_assigned_config_map_replaces_the_file_until_it_is_unassigned(cluster: ApiProcess) -> None:
     with tempfile.TemporaryDirectory(prefix="node-") as directory, ApiConnection(cluster.admin) as api:
         node = KubeadmNode(Path(directory), "1.36", "--feature-gates=DynamicKubeletConfig=true")
         given(node, cluster)

@@ -99,9 +99,7 @@ def test_the_page_shows_the_tree_the_pods_and_a_fault_that_it_has_injected(root_
 
 
 @needs_browser
-def test_a_wedged_actor_holds_up_neither_the_tree_nor_the_keys_and_a_narrow_window_will_do(
-    root_dir: Path, tmp_path: Path
-) -> None:
+def test_a_wedged_actor_delays_neither_tree_nor_keys_in_a_narrow_window(root_dir: Path, tmp_path: Path) -> None:
     """pod_config, which health and pods are asked of, is stopped."""
 
     async def look(shown: Page, url: str) -> None:

@@ -282,7 +282,7 @@ def test_a_missing_kubeconfig_is_no_problem_with_a_bootstrap_kubeconfig(director
     assert (done.returncode, done.stderr) == (0, ""), done
 
 
-def test_all_that_stands_against_it_on_this_host_comes_at_once_in_the_order_of_the_kubelet(directory: Path) -> None:
+def test_all_problems_of_the_host_are_reported_at_once_in_the_kubelets_order(directory: Path) -> None:
     directory.joinpath("file").write_text("")
     flags = [
         f"--client-ca-file={directory}/ca.crt", f"--container-runtime-endpoint=unix://{directory}/file",

@@ -111,7 +111,7 @@ def test_an_ask_from_outside_returns_no_message_of_thespians_own(system: Any, di
     assert system.ask(differs, "answer with an exit request", 1) is None
 
 
-def test_children_end_with_their_parent_whatever_its_exit_request_says(system: Any) -> None:
+def test_children_end_with_their_parent_in_any_case(system: Any) -> None:
     parent = system.createActor(Parent)
     system.ask(parent, "create", 5)
     _, child = system.ask(parent, "child address", 5)

@@ -81,7 +81,7 @@ def running(tmp_path: Path) -> Iterator[Agent]:
         yield found
 
 
-def test_an_actor_is_killed_after_a_question_and_the_terminal_is_left_as_it_was(running: Agent) -> None:
+def test_an_actor_is_killed_after_a_confirmation_and_the_terminal_is_restored(running: Agent) -> None:
     pid = running.pids()["a"]
     with terminal(running) as screen:
         first = screen.wait("actors in service")

@@ -16,7 +16,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "transcript.md"
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.title)
-def test_a_broken_node_is_found_as_the_transcript_says(story: Story, tmp_path: Path) -> None:
+def test_a_broken_node_is_diagnosed_as_in_the_transcript(story: Story, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED: file systems are mounted by root")
     (shown,) = steps(DOCUMENT.read_text(), story.title)

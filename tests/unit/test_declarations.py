@@ -80,7 +80,7 @@ def test_every_package_with_an_actor_declares_it():
 
 
 @pytest.mark.parametrize("name", [CONTAINER_MANAGER, VOLUME_MANAGER, IMAGE_MANAGER, POD_CONFIG, STATUS_MANAGER])
-def test_an_actor_that_wants_the_pod_inventory_says_hello_to_every_pod_worker(name: ActorName):
+def test_an_actor_that_wants_the_pod_inventory_sends_hello_to_every_pod_worker(name: ActorName):
     assert set(pod_workers(3)) <= set(box(name, Agent(workers=3)).feeders)
     assert name in RELATIONS.inventory
 

@@ -188,7 +188,7 @@ def test_an_event_whose_namespace_is_gone_is_dropped(play):
     play(story)
 
 
-def test_a_server_that_is_overloaded_is_left_alone_for_a_while(play):
+def test_an_overloaded_server_is_not_called_for_a_while(play):
     async def story(events: Events) -> None:
         events.server.fault("status", verb="create", resource="events", code=429, retry_after=20, times=1)
         await events.record()

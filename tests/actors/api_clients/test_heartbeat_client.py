@@ -447,7 +447,7 @@ def test_a_silent_connection_costs_one_timeout(play):
     play(story)
 
 
-def test_a_lease_that_was_deleted_is_made_again(play):
+def test_a_deleted_lease_is_created_again(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()

@@ -173,7 +173,7 @@ async def test_no_object_is_gone_while_the_server_is_away_and_its_return_is_noti
         )
 
 
-async def test_an_actor_that_says_hello_is_sent_everything_again(tmp_path: Path) -> None:
+async def test_an_actor_that_sends_hello_gets_everything_again(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_settings(server)
         add_pod(server, "a", **MOUNTED)

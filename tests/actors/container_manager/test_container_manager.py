@@ -283,7 +283,7 @@ async def test_a_cgroup_without_a_pod_is_removed_after_every_worker_has_reported
     assert host.has("kubepods/burstable/podkept") != []
 
 
-async def test_a_cgroup_of_no_pod_with_processes_is_left_alone(host, caplog):
+async def test_a_cgroup_without_a_pod_but_with_processes_stays(host, caplog):
     directory = host.root / "sys/fs/cgroup/pids/kubepods/podother"
     directory.mkdir(parents=True)
     (directory / "cgroup.procs").write_text("1\n")
@@ -308,7 +308,7 @@ async def test_a_second_agent_with_the_same_cgroups_removes_nothing(host, caplog
     assert any("cgroupRoot" in record.message for record in caplog.records)
 
 
-async def test_a_pod_its_worker_has_forgotten_is_not_counted_any_more(host):
+async def test_a_pod_forgotten_by_its_worker_is_not_counted(host):
     async with host.start(maxPods=1) as manager:
         await admit(manager, "u1", pod())
         await told(manager, "u1")
@@ -339,7 +339,7 @@ async def test_a_runtime_that_reports_no_driver_leaves_the_configured_one(host, 
         assert manager.sent(CgroupDriverLearnt) == []
 
 
-async def test_a_runtime_that_comes_after_the_agent_is_asked_for_its_driver_before_the_first_pod(host):
+async def test_a_late_runtime_is_asked_for_its_driver_again(host):
     answers = [None, None, "systemd"]
     async with host.start(driver="cgroupfs", answer=lambda **_: answers.pop(0)) as manager:
         await manager.settle()
@@ -386,7 +386,7 @@ async def test_without_cgroups_per_qos_no_cgroup_is_made(host):
     assert host.has("kubepods") == []
 
 
-async def test_a_cgroup_that_cannot_be_made_is_no_rejection(host):
+async def test_a_failure_to_create_a_cgroup_rejects_no_pod(host):
     async with host.start() as manager:
         await manager.settle()
         tier = host.root / "sys/fs/cgroup/pids/kubepods/besteffort"

@@ -150,7 +150,7 @@ async def test_abandoned_questions_do_not_delay_other_pods(host: Host) -> None:
 
 
 @pytest.mark.parametrize("scope", ["container", "pod"])
-async def test_a_plugin_that_never_answers_holds_up_no_pod_of_others_and_keeps_the_cpus_of_its_own(
+async def test_a_silent_plugin_delays_no_pod_of_others_and_keeps_the_cpus_of_its_own_pods(
     host: Host, scope: str
 ) -> None:
     write_sysfs(host.root, machine(cores=4))
@@ -175,7 +175,7 @@ async def test_a_plugin_that_never_answers_holds_up_no_pod_of_others_and_keeps_t
         assert isinstance(await admit(manager, "v", encode(pod_of(asking("a", "2"), uid="v"))), PodAdmitted)
 
 
-async def test_a_pod_that_is_asked_for_twice_is_not_counted_against_itself(host: Host) -> None:
+async def test_a_repeated_admission_is_not_counted_twice(host: Host) -> None:
     """The first worker died while the plugin took its time; its question enters the pod before that of the next."""
     most = f"{(os.cpu_count() or 1) * 600}m"
     limits = {"limits": {"cpu": most, THING: "1"}}

@@ -138,7 +138,7 @@ async def test_the_cpus_of_a_pod_that_ended_unseen_are_shared_once_every_worker_
         assert sorted(state(smt)["entries"]) == ["v", "w"]
 
 
-async def test_a_pod_that_gets_no_cpus_is_refused_as_by_the_kubelet_and_keeps_none(smt):
+async def test_a_pod_without_free_cpus_is_refused_with_the_kubelets_message(smt):
     async with smt.start(**STATIC) as manager:
         both = encode(pod_of(asking("a", "4"), asking("b", "4")))
         assert await admit(manager, "u", both) == PodRejected(

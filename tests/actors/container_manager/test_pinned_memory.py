@@ -116,7 +116,7 @@ async def test_without_a_static_policy_nothing_is_exclusive(two):
         assert (await manager.deliver(GetExclusiveHardware())).found == Exclusive()
 
 
-async def test_a_pod_whose_memory_cannot_be_had_is_refused_and_keeps_no_cpus(two):
+async def test_a_pod_without_free_memory_is_refused_and_keeps_no_cpus(two):
     async with two.start(**STATIC, cpuManagerPolicy="static") as manager:
         await admit(manager, "first", asks("1536Mi", uid="first"))
         answer = await admit(manager, "u", asks("1200Mi", "1"))

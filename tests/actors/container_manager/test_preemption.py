@@ -151,7 +151,7 @@ async def test_two_critical_pods_do_not_wait_for_the_same_room(host):
         assert all([isinstance(await one, PodAdmitted) for one in both])
 
 
-async def test_a_resize_takes_no_room_that_is_made_for_a_critical_pod(host):
+async def test_a_resize_takes_no_room_reserved_for_a_critical_pod(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)

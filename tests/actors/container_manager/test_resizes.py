@@ -65,7 +65,7 @@ async def test_a_deferred_resize_is_reported_as_soon_as_there_is_room(host: Any,
         assert isinstance(await grow(manager, "a", 60, since=5.0), PodAdmitted)
 
 
-async def test_a_pod_that_no_worker_has_any_more_gives_room(host: Any) -> None:
+async def test_a_pod_that_no_worker_has_releases_its_room(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
         await manager.deliver(KnownPods(WORKER, 1, ["a", "big"]))
@@ -131,7 +131,7 @@ async def test_room_that_is_promised_is_kept_until_the_worker_asks(host: Any) ->
         assert await counted(manager) == 60
 
 
-async def test_a_resize_that_was_taken_back_keeps_no_room(host: Any) -> None:
+async def test_a_withdrawn_resize_keeps_no_room(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
         await grow(manager, "a", 60)

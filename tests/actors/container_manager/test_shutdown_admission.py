@@ -44,7 +44,7 @@ async def test_a_pod_ended_by_a_shutdown_does_not_start_again(host: Host) -> Non
         assert (await manager.deliver(GetNodeResources())).pods == 1
 
 
-async def test_a_pod_whose_worker_was_replaced_amid_the_shutdown_does_not_begin_again(host: Host) -> None:
+async def test_a_pod_whose_worker_restarts_during_the_shutdown_does_not_start_again(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
         await manager.deliver(NodeShutdown(active=False))
         assert isinstance(await admit(manager, "there", pod()), PodAdmitted)

@@ -77,7 +77,7 @@ async def test_calls_at_the_same_time_share_one_connection(daemon: Daemon) -> No
     assert {connections(reply) for reply in replies} == {2}, "systemd's stand-in, and ours"
 
 
-async def test_a_refusal_says_what_was_refused_and_why(daemon: Daemon) -> None:
+async def test_a_refusal_names_the_call_and_the_reason(daemon: Daemon) -> None:
     nobody = BusObject("org.example.Nobody", "/", "org.example.Nobody")
     refused = r"^Greet was refused: org\.freedesktop\.DBus\.Error\.ServiceUnknown: .+"
     with closing(SystemBus()) as bus, pytest.raises(BusError, match=refused):

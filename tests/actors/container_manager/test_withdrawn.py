@@ -173,7 +173,7 @@ async def test_a_pod_withdrawn_while_its_cgroup_is_made_leaves_none(host: Host, 
         assert host.has(SLICE) != []
 
 
-async def test_a_pod_that_is_back_while_its_last_cgroup_is_made_has_one(host: Host) -> None:
+async def test_a_pod_that_returns_while_its_cgroup_is_created_keeps_it(host: Host) -> None:
     asked, go_on = held(host)
     async with host.start(driver="systemd") as manager:
         first = manager.post(AdmitPod("u1", pod()))
@@ -191,7 +191,7 @@ async def test_a_pod_that_is_back_while_its_last_cgroup_is_made_has_one(host: Ho
         assert host.has(SLICE) != []
 
 
-async def test_a_pod_that_is_back_while_its_last_slice_is_stopped_has_a_cgroup_made_after_that(host: Host) -> None:
+async def test_a_pod_that_returns_while_its_slice_is_stopped_gets_a_new_cgroup(host: Host) -> None:
     asked, go_on = held(host, "StopUnit")
     async with host.start(driver="systemd") as manager:
         await admit(manager, "u1", pod())
@@ -235,9 +235,7 @@ def kills(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-async def test_a_pod_that_comes_back_while_what_was_left_of_it_is_killed_is_spared(
-    host: Host, kills: list[str]
-) -> None:
+async def test_a_pod_that_comes_back_during_a_kill_of_its_remains_is_spared(host: Host, kills: list[str]) -> None:
     async with host.start() as manager:
         await admit(manager, "u1", pod())
         host.dress(f"/{CGROUP}")  # files keep the directories, as processes do

@@ -415,7 +415,7 @@ async def test_nonsense_about_nodes_and_preferences_is_ignored(node: Node) -> No
         await node.harness.stop()
 
 
-async def test_a_plugin_that_floods_is_read_slowly_and_its_last_word_counts(node: Node) -> None:
+async def test_a_flooding_plugin_is_read_slowly_and_its_last_list_counts(node: Node) -> None:
     async with node.harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)

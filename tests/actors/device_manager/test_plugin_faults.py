@@ -75,9 +75,7 @@ async def test_a_list_of_devices_that_is_no_message_ends_the_plugin_alone(
         await node.harness.stop()
 
 
-async def test_a_plugin_whose_registration_is_no_message_is_asked_again(
-    node: Node, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_invalid_registration_message_is_retried(node: Node, caplog: pytest.LogCaptureFixture) -> None:
     async with node.harness:
         with node.plugin(by_registry=True, rubbish={"GetInfo"}).running() as plugin:
             text = "failed to get plugin info using RPC GetInfo"
@@ -88,7 +86,7 @@ async def test_a_plugin_whose_registration_is_no_message_is_asked_again(
         await node.harness.stop()
 
 
-async def test_a_question_that_is_asked_again_meanwhile_gives_the_container_no_other_devices(node: Node) -> None:
+async def test_a_repeated_question_gives_the_container_the_same_devices(node: Node) -> None:
     async with node.harness:
         with node.plugin(devices=dict.fromkeys("abcd", HEALTHY), hanging={"Allocate"}).running() as plugin:
             await node.join(plugin)

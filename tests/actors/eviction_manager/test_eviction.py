@@ -280,7 +280,7 @@ async def test_a_preempted_pod_that_ends_slowly_does_not_delay_an_eviction(node:
         assert killed(manager) == ["preempted", "eater"]
 
 
-async def test_for_process_ids_the_pod_with_most_processes_is_evicted_whatever_its_tasks(node: MadeUpNode) -> None:
+async def test_for_process_ids_the_pod_with_most_processes_is_evicted(node: MadeUpNode) -> None:
     kernel = node.root / "proc/sys/kernel"
     kernel.mkdir(parents=True)
     for name in ("pid_max", "threads-max"):

@@ -32,7 +32,7 @@ class KernelLog:
 
 
 @pytest.mark.parametrize("cgroup", ["/", "/system.slice/sshd.service"])
-async def test_an_oom_of_the_node_is_its_event_whatever_was_killed(node: MadeUpNode, cgroup: str) -> None:
+async def test_an_oom_of_the_node_is_an_event_of_the_node_for_any_victim(node: MadeUpNode, cgroup: str) -> None:
     log = KernelLog(node.root)
     async with node.start() as manager:
         log.say(POD.format(cgroup="/system.slice/sshd.service") + NODE.format(cgroup=cgroup))

@@ -103,7 +103,7 @@ def test_debugging_paths_are_there_by_their_switches(tmp_path, switches, path, m
         ("/checkpoint/d/p/c", (500, "checkpointing of d/p/c failed (container c not found)")),
     ],
 )
-def test_a_checkpoint_that_cannot_be_made_is_answered_as_by_the_kubelet(tmp_path, path, answer):
+def test_a_failed_checkpoint_has_the_kubelets_answer(tmp_path, path, answer):
     async def story(node: Node) -> None:
         node.pod_is(status(terminated={"exitCode": 0}))
         assert await node.fetch(path, method="POST") == answer

@@ -27,7 +27,7 @@ def harness(port: int) -> Harness:
     return Harness(HealthzServer, name="http_servers/healthz_server", context=Agent(config=config))
 
 
-def test_it_answers_ok_in_pieces_and_pipelined():
+def test_healthz_answers_ok_to_split_and_pipelined_requests():
     async def story():
         port = free_port()
         async with harness(port):

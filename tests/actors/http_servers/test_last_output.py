@@ -111,7 +111,7 @@ async def stream(protocol: str) -> AsyncIterator[Stream]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_caller_that_pauses_gets_all_of_it(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_that_pauses_gets_all_output(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.01)
     monkeypatch.setattr(stream_translator, "LINGER_SECONDS", 0.01)
     async with stream(protocol) as one:
@@ -127,7 +127,7 @@ async def test_a_caller_that_pauses_gets_all_of_it(protocol: str, monkeypatch: p
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_caller_that_still_types_when_the_process_ends_gets_all_of_it(protocol: str) -> None:
+async def test_a_caller_that_still_types_when_the_process_ends_gets_all_output(protocol: str) -> None:
     async with stream(protocol) as one:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(one.caller, one.sent(b"typed"))

@@ -63,7 +63,7 @@ METHODS = [
 ]
 
 
-def test_a_method_that_is_not_allowed_is_answered_with_those_that_are(tmp_path):
+def test_a_refused_method_is_answered_with_the_allowed_ones(tmp_path):
     async def story(node: Node) -> None:
         for path, allowed in (("/pods", "GET"), ("/exec/d/p/c", "GET, POST"), ("/run/d/p/c", "POST")):
             status, _, headers = await node.send("PUT", path)

@@ -251,7 +251,7 @@ async def test_the_last_incarnations_socket_is_used_unless_it_was_removed(tmp_pa
         assert removed or node.path.stat().st_ino == inode
 
 
-async def test_a_link_in_its_place_is_left_alone_until_somebody_removes_it(tmp_path):
+async def test_a_link_in_place_of_the_socket_blocks_serving_until_it_is_removed(tmp_path):
     node, precious = Node(tmp_path), tmp_path / "precious"
     precious.write_text("kept")
     node.path.parent.mkdir()

@@ -293,7 +293,7 @@ def test_an_image_that_cannot_be_removed_does_not_keep_the_disk_full(fake):
     tell(story, fake, **AGELESS)
 
 
-def test_a_disk_that_cannot_be_looked_at_is_reported_and_ends_no_actor(fake, caplog):
+def test_an_unreadable_disk_is_reported_and_crashes_no_actor(fake, caplog):
     def gone(path: str) -> list[int]:
         raise FileNotFoundError(path)
 

@@ -57,7 +57,7 @@ async def test_a_pull_is_in_the_trace_of_the_pod_that_asked(tmp_path: Path) -> N
     )
 
 
-async def test_a_pull_that_fails_says_why(tmp_path: Path) -> None:
+async def test_a_failed_pull_has_a_reason(tmp_path: Path) -> None:
     fake = FakeRuntime()
     fake.faults.add("PullImage", Fault(error="UNKNOWN", details="no such host"))
     with Collector() as collector:

@@ -60,7 +60,7 @@ async def test_a_removed_pod_ends_with_its_grace_and_leaves_nothing(tmp_path):
         await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
 
 
-async def test_a_pod_that_leaves_many_files_does_not_hold_up_the_others_while_they_are_removed(tmp_path):
+async def test_removal_of_many_files_delays_no_other_pod(tmp_path):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -158,7 +158,7 @@ async def test_a_refused_stop_is_retried(tmp_path):
 
 
 @pytest.mark.parametrize("refusals", [0, 2])
-async def test_a_pod_whose_container_stays_unknown_ends_once_the_runtime_has_stopped_it(tmp_path, refusals):
+async def test_a_pod_with_an_unknown_container_ends_once_the_runtime_has_stopped_it(tmp_path, refusals):
     async with Driven(tmp_path, joined=True) as node:
         await up(node)
         node.containers("a")[0].state = cri.CONTAINER_UNKNOWN
@@ -192,7 +192,7 @@ async def test_volumes_that_cannot_be_unmounted_keep_the_cgroup_and_are_retried(
         await node.until(lambda: node.stage() == "gone")
 
 
-async def test_a_container_that_was_made_and_never_started_does_not_hold_up_the_end(tmp_path):
+async def test_a_created_container_that_never_started_does_not_delay_the_end(tmp_path):
     async with Driven(tmp_path) as first:
         first.fake.faults.add("StartContainer", Fault(hang=True))
         await first.want(pod())
@@ -322,7 +322,7 @@ async def test_an_edited_static_pod_waits_until_the_old_one_is_over(tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "reason"), [("preStop", "FailedPreStopHook"), ("postStart", "FailedPostStartHook")])
-async def test_neither_command_nor_output_of_a_hook_stands_in_an_event(tmp_path, kind, reason):
+async def test_an_event_has_neither_command_nor_output_of_a_hook(tmp_path, kind, reason):
     hook = {kind: {"exec": {"command": ["login", "--password=secret"]}}}
     async with Driven(tmp_path) as node:
         node.fake.faults.add("ExecSync", Fault(error="UNKNOWN", details="secret", times=9))

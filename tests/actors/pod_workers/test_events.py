@@ -167,7 +167,7 @@ async def test_a_pod_for_whose_volume_the_node_has_no_room_fails_after_two_minut
         assert (seen.reason, seen.message) == ("VolumeAttachmentLimitExceeded", f"Pod was rejected: {text}")
 
 
-async def test_a_device_that_cannot_be_made_has_a_reason_of_its_own(tmp_path):
+async def test_a_device_that_cannot_be_created_has_its_own_reason(tmp_path):
     async with Driven(tmp_path) as node:
         events = [VolumeEvent("FailedMapVolume", 'MapVolume.SetUpDevice failed for volume "pv" : no')]
         node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, "no", ["a"], [], events))

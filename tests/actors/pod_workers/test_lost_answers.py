@@ -195,7 +195,7 @@ async def test_a_post_start_hook_is_run_though_the_start_was_not_answered(tmp_pa
         assert (node.count_of("ExecSync"), node.attempts("a"), node.waiting()) == (1, [0], "")
 
 
-async def test_a_post_start_hook_that_broke_off_with_the_runtime_is_run_again_and_harms_no_container(tmp_path):
+async def test_an_interrupted_post_start_hook_runs_again_without_harm(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("ExecSync", Fault(error="UNAVAILABLE", times=1))
         node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
@@ -204,7 +204,7 @@ async def test_a_post_start_hook_that_broke_off_with_the_runtime_is_run_again_an
         assert (node.count_of("ExecSync"), node.count_of("StopContainer"), node.attempts("a")) == (2, 0, [0])
 
 
-async def test_a_container_whose_post_start_hook_failed_is_ended_though_that_takes_two_tries(tmp_path):
+async def test_a_container_with_a_failed_post_start_hook_is_killed_after_a_retry(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("StopContainer", Fault(error="UNAVAILABLE", times=1))
         await node.want(pod(containers=hooked("postStart", "false"), restartPolicy="Never"))
@@ -323,7 +323,7 @@ async def test_an_unhealthy_container_is_restarted_though_it_exits_with_0(tmp_pa
         assert (node.attempts("a"), node.stage(), node.running("a")) == ([0, 1], "running", True)
 
 
-async def test_a_container_with_a_new_image_is_restarted_whatever_the_policy(tmp_path):
+async def test_a_container_with_a_new_image_is_restarted_under_any_policy(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, restartPolicy="Never")
         node.answer(EnsureImage, lambda question: ImageReady(question.image, "busybox"))
@@ -353,7 +353,7 @@ async def test_a_resize_by_restart_restarts_a_container_though_it_exits_with_0(t
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------
-async def test_an_init_container_whose_making_was_not_answered_waits_no_longer_once_it_ran(tmp_path):
+async def test_an_init_container_with_an_unanswered_creation_is_not_waited_for_once_it_ran(tmp_path):
     for method in ("CreateContainer", "StartContainer"):
         async with Driven(tmp_path / method) as node:
             node.fake.faults.add(method, Fault(answer_lost=True, times=1))
@@ -474,7 +474,7 @@ async def test_an_order_that_arrives_during_a_status_call_takes_effect(tmp_path)
         assert [one.timeout for one in node.fake.requests_for("StopContainer")] == [MIN_GRACE_SECONDS]
 
 
-async def test_a_container_whose_restart_was_withdrawn_ends_for_good_by_itself(tmp_path):
+async def test_a_container_with_a_withdrawn_restart_ends_finally(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, **ENDED_WELL)
         node.answer(EnsureImage, lambda question: ImageReady(question.image, "busybox"))

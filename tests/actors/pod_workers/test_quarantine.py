@@ -59,7 +59,7 @@ async def poisoned(home) -> Driven:
     return Driven(home, fake, clock)
 
 
-async def test_after_three_deaths_a_pod_is_left_alone_and_the_others_run(tmp_path, poison):
+async def test_after_three_deaths_a_pod_is_set_aside_and_the_others_run(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.until(lambda: node.running("g"))
@@ -170,7 +170,7 @@ def blame(home: Path, clock: VirtualClock) -> None:
         journal.close()
 
 
-async def test_a_shard_whose_quarantine_cannot_be_kept_does_its_work_nevertheless(tmp_path, caplog):
+async def test_a_shard_works_without_a_writable_quarantine(tmp_path, caplog):
     """The run directory is on a file system that an error has made read-only."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "quarantine").write_text("no directory")
@@ -190,7 +190,7 @@ async def test_a_changed_pod_leaves_quarantine(tmp_path, poison):
         await node.until(lambda: node.running("b"))
 
 
-async def test_a_pod_in_quarantine_that_is_removed_ends_by_what_the_runtime_knows(tmp_path, poison):
+async def test_a_removed_pod_in_quarantine_ends_by_the_runtimes_state(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.first_look()

@@ -315,7 +315,7 @@ async def test_the_resize_policy_of_a_container_restarts_it(tmp_path):
         assert ("Killing", "Container a resize requires restart") in node.events()
 
 
-async def test_a_container_manager_that_does_not_answer_holds_up_nothing_else(tmp_path):
+async def test_a_silent_container_manager_delays_nothing_else(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: None)
         await node.want(sized("200m"))
@@ -348,7 +348,7 @@ def cpu(node: Driven) -> int:
 
 
 @pytest.mark.parametrize("step", ["before the runtime is asked", "after it has answered"])
-async def test_a_resize_whose_agent_dies_on_the_way_is_finished_by_the_next(tmp_path, step):
+async def test_the_next_agent_finishes_a_resize(tmp_path, step):
     """It dies while the runtime is asked, or before it has written down that it was."""
     async with Driven(tmp_path) as first:
         await up(first, lambda question: PodAdmitted(question.uid, ""))
@@ -367,7 +367,7 @@ async def test_a_resize_whose_agent_dies_on_the_way_is_finished_by_the_next(tmp_
         assert node.count_of(UPDATE) == asked
 
 
-async def test_a_resize_that_is_taken_back_while_no_agent_knows_of_its_end_is_undone(tmp_path):
+async def test_a_resize_withdrawn_after_a_crash_is_undone(tmp_path):
     async with Driven(tmp_path) as first:
         await up(first, lambda question: PodAdmitted(question.uid, ""))
         first.fake.faults.add(UPDATE, Fault(answer_lost=True))
@@ -436,7 +436,7 @@ def keep_as_a_kubelet(home: Path, allocated: str, actuated: str) -> None:
         (home / "root" / name).write_bytes(encode({"u": record}))
 
 
-async def test_a_resize_that_a_kubelet_refused_is_asked_for_again_and_the_pod_runs_as_it_was(tmp_path):
+async def test_a_resize_refused_by_a_kubelet_is_requested_again(tmp_path):
     async with Driven(tmp_path) as first:
         await up(first, lambda question: PodAdmitted(question.uid, ""))
     keep_as_a_kubelet(tmp_path, "100m", "100m")

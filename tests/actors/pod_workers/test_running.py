@@ -117,7 +117,7 @@ async def test_another_incarnation_adopts_running_containers_and_continues_their
         assert max(second.attempts("a")) == 2
 
 
-async def test_a_container_that_a_dead_incarnation_made_is_started_not_made_again(tmp_path):
+async def test_a_container_created_by_a_dead_incarnation_is_started_not_created_again(tmp_path):
     async with Driven(tmp_path) as first:
         first.fake.faults.add("StartContainer", Fault(hang=True))
         await first.want(pod())
@@ -287,7 +287,7 @@ async def test_without_a_network_only_pods_of_the_hosts_start(tmp_path):
         await node.until(lambda: node.running("a"))
 
 
-async def test_no_sandbox_is_made_before_the_runtime_has_said_that_it_has_a_network(tmp_path):
+async def test_no_sandbox_is_created_before_the_runtime_reports_a_network(tmp_path):
     async with Driven(tmp_path, asked=False) as node:
         await node.want(pod())
         await node.first_look()

@@ -76,7 +76,7 @@ async def test_a_sandbox_is_stopped_before_it_is_removed(tmp_path: Path) -> None
         assert ends == ["StopPodSandbox", "StopPodSandbox", "RemovePodSandbox"]
 
 
-async def test_a_dead_sandbox_that_does_not_go_keeps_no_pod_that_runs_in_retry(tmp_path: Path) -> None:
+async def test_a_dead_sandbox_that_cannot_be_removed_does_not_delay_a_running_pod(tmp_path: Path) -> None:
     async with Driven(tmp_path) as node:
         node.fake.faults.add("RemovePodSandbox", Fault(error="UNKNOWN", times=1))
         await node.want(pod())
@@ -97,7 +97,7 @@ async def test_a_dead_sandbox_that_does_not_go_keeps_no_pod_that_runs_in_retry(t
         assert node.running("a")
 
 
-async def test_a_sandbox_that_was_created_and_cannot_be_looked_at_is_an_event_and_looked_at_again(tmp_path):
+async def test_an_unreadable_new_sandbox_has_an_event_and_is_read_again(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", details="no such thing", times=1))
         await node.want(pod())

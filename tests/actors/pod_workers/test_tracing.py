@@ -59,7 +59,7 @@ async def test_the_image_is_requested_within_the_pods_span(tmp_path: Path) -> No
         assert (found.trace_id, found.span_id) == (create.context.trace_id, create.context.span_id)
 
 
-async def test_a_container_that_cannot_be_made_is_a_failure_of_its_span(tmp_path: Path) -> None:
+async def test_a_failed_creation_of_a_container_fails_its_span(tmp_path: Path) -> None:
     node, ended = traced(tmp_path)
     async with node:
         node.fake.faults.add("CreateContainer", Fault(error="INTERNAL", details="no disk", times=1))

@@ -231,7 +231,7 @@ async def test_a_resize_waits_until_the_runtime_lists_the_containers_again(
         assert node.attempts("a") == [0]
 
 
-async def test_a_container_that_ends_while_the_runtime_denies_it_is_lost_and_made_again(
+async def test_a_container_that_ends_while_unlisted_is_lost_and_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Driven(tmp_path) as node:
@@ -255,7 +255,7 @@ async def test_a_container_that_ends_while_the_runtime_denies_it_is_lost_and_mad
         assert [ran.id for ran in runtime.containers] == [node.containers("a")[0].id] != [lost]
 
 
-async def test_a_worker_that_starts_while_the_runtime_denies_a_pod_leaves_its_status_as_it_is(
+async def test_a_worker_that_starts_while_its_pod_is_unlisted_keeps_the_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Driven(tmp_path) as first:

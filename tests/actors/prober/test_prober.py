@@ -201,7 +201,7 @@ async def test_a_container_that_does_not_run_and_a_pod_that_is_gone_are_not_prob
         assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
 
 
-async def test_a_neighbour_that_says_hello_gets_the_current_results():
+async def test_a_neighbour_that_sends_hello_gets_the_current_results():
     harness, runtime = started()
     async with harness:
         runtime.codes["c1"] = [1]

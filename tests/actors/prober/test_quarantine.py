@@ -66,7 +66,7 @@ async def test_a_pod_that_changes_gets_a_new_chance(tmp_path):
     assert sorted(await lives(tmp_path, pod("good"), pod("bad", "mended"))) == ["bad", "good"]
 
 
-async def test_a_pod_that_cannot_be_taken_is_left_alone_too(tmp_path, monkeypatch):
+async def test_an_unreadable_pod_is_set_aside_too(tmp_path, monkeypatch):
     def poisoned(before, message, now):
         if message.uid == "bad":
             raise Poison

@@ -455,7 +455,7 @@ async def test_without_logind_the_next_incarnation_does_not_presume_a_shutdown_f
         assert (said[0], said[-1]) == (True, False)
 
 
-async def test_a_logind_that_was_replaced_and_knows_of_no_shutdown_is_believed(node: Node, bus: SystemBus) -> None:
+async def test_a_restarted_logind_without_a_shutdown_is_trusted(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         await node.begun(bus)
         bus.tell("forget")
@@ -483,7 +483,7 @@ async def test_pods_keep_their_time_while_the_list_of_pods_is_unknown(node: Node
         assert node.killed() == {"web": 2}
 
 
-async def test_an_actor_that_says_hello_is_sent_the_current_state(node: Node, bus: SystemBus) -> None:
+async def test_an_actor_that_sends_hello_gets_the_current_state(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         await node.seen(bus, "lock")
         before = len(node.harness.sent(NodeShutdown))

@@ -339,7 +339,7 @@ async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_o
         assert harness.sent(RecordEvent) == []
 
 
-async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_gone(tmp_path):
+async def test_failed_writes_of_removed_pods_are_forgotten(tmp_path):
     store = ApiNeighbour()
     store.fault("status", code=403)
     async with joined(tmp_path, store) as harness:

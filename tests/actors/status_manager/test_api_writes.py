@@ -209,7 +209,7 @@ async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path,
         assert "the API server is asked again" not in caplog.text, "it is no failure"
 
 
-async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):
+async def test_a_final_phase_by_another_client_stays(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:

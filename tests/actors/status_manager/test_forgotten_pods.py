@@ -79,7 +79,7 @@ async def test_the_pods_of_other_workers_stay(tmp_path: Path) -> None:
         assert (await told_of(harness))[0] == []
 
 
-async def test_a_pod_that_only_the_api_server_has_is_left_alone(tmp_path: Path) -> None:
+async def test_a_pod_known_only_to_the_api_server_is_not_touched(tmp_path: Path) -> None:
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:

@@ -119,7 +119,7 @@ async def test_a_worker_that_has_not_asked_the_runtime_yet_changes_no_status(tmp
         assert (await pods(harness))[0]["status"]["phase"] == "Running"
 
 
-async def test_a_pod_that_no_source_has_is_not_shown_and_one_that_lost_its_source_stays_as_it_was(tmp_path):
+async def test_a_pod_without_a_source_is_not_shown_and_a_removed_one_stays(tmp_path):
     async with started(tmp_path) as harness:
         orphan = seen(worker_phase="terminating")
         orphan = PodObserved("u", b"", orphan.worker_phase, runtime=orphan.runtime)
@@ -154,7 +154,7 @@ async def test_without_a_probe_running_is_ready(tmp_path):
         assert await ready(harness)
 
 
-async def test_a_probed_container_is_ready_when_its_probe_says_so(tmp_path):
+async def test_a_probed_container_is_ready_when_its_probe_succeeds(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=1))
         assert not await ready(harness)

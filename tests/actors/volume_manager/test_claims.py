@@ -279,7 +279,7 @@ async def test_a_claim_that_no_container_uses_is_not_resolved(node: Node) -> Non
         assert await node.mount(containers=[{"name": "c"}]) == VolumesMounted(UID, {})
 
 
-async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_made_for_a_pod_serves_only_that_pod(node: Node, tmp_path: Path) -> None:
     assert node.objects is not None
     template: dict[str, Any] = {"ephemeral": {"volumeClaimTemplate": {}}}
     made: dict[str, Any] = {**BOUND, "metadata": {"name": "p-v", "namespace": "ns", "uid": "c1"}}

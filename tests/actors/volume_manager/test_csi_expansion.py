@@ -159,7 +159,7 @@ async def test_a_volume_that_the_controller_has_expanded_alone_is_read_once(
         assert (storage.expanded, storage.calls.count("volume")) == ([], 1)
 
 
-async def test_a_driver_that_fails_is_reported_and_asked_again_soon(node: ClaimNode, storage: GrowingStorage) -> None:
+async def test_a_failing_driver_is_reported_and_retried_soon(node: ClaimNode, storage: GrowingStorage) -> None:
     """As the kubelet: after 0.5 s, then after twice the last pause."""
     rpc = "rpc error: code = Internal desc = no"
     failed = f"Expander.NodeExpand failed to expand the volume : {rpc}"
@@ -179,9 +179,7 @@ async def test_a_driver_that_fails_is_reported_and_asked_again_soon(node: ClaimN
         assert (len(storage.expanded), storage.status["conditions"]) == (1, [])
 
 
-async def test_a_volume_that_is_not_used_any_more_is_not_expanded_again(
-    node: ClaimNode, storage: GrowingStorage
-) -> None:
+async def test_an_unused_volume_is_not_expanded_again(node: ClaimNode, storage: GrowingStorage) -> None:
     async with node.harness:
         node.mounting.start()
         assert await node.mount() == ""
@@ -250,7 +248,7 @@ async def test_a_grown_volume_that_is_mounted_read_only_is_reported_and_keeps_it
         assert storage.expanded == []
 
 
-async def test_a_read_only_volume_is_mounted_whose_claim_cannot_be_read(
+async def test_a_read_only_volume_is_mounted_despite_an_unreadable_claim(
     node: ClaimNode, storage: GrowingStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(namespace: str, name: str) -> PersistentVolumeClaim:

@@ -39,7 +39,7 @@ async def test_a_volume_unknown_to_its_driver_is_removed_without_the_driver(
     assert "unpublish" not in storage.calls
 
 
-async def test_a_volume_that_failed_for_good_after_all_went_well_is_still_undone(node: Node, storage: Storage) -> None:
+async def test_a_published_volume_with_a_later_final_error_is_still_undone(node: Node, storage: Storage) -> None:
     async with node.harness:
         assert await node.mount("w") == ""
         later = Node(node.root, storage)  # it stages the volume again for the next pod
@@ -77,7 +77,7 @@ async def test_a_device_unknown_to_its_driver_is_removed_without_the_driver(
     assert "unstage" not in storage.calls
 
 
-async def test_a_stage_that_was_uncertain_and_then_failed_for_good_is_not_undone(node: Node, storage: Storage) -> None:
+async def test_a_stage_with_a_final_error_after_an_uncertain_one_is_not_undone(node: Node, storage: Storage) -> None:
     """The kubelet's markDeviceErrorState: an error that ends the operation ends the doubt, too."""
     async with node.harness:
         for step in (node.step(), node.device()):
@@ -90,7 +90,7 @@ async def test_a_stage_that_was_uncertain_and_then_failed_for_good_is_not_undone
     assert storage.calls == ["stage"] * 4
 
 
-async def test_a_device_that_fails_for_good_in_one_pod_stays_staged_for_another(node: Node, storage: Storage) -> None:
+async def test_a_device_with_a_final_error_in_one_pod_stays_staged_for_another(node: Node, storage: Storage) -> None:
     async with node.harness:
         assert await node.mounting.mount(POD, node.device("w")) is None
         later = Node(node.root, storage)  # it stages the device again for the next pod

@@ -176,7 +176,7 @@ async def test_a_volume_that_stayed_staged_is_unstaged_once_its_driver_registers
         assert (storage.mounts, node.in_use()) == (set(), [])
 
 
-async def test_a_driver_that_hangs_in_unstaging_keeps_no_pod(
+async def test_a_driver_that_hangs_in_unstaging_delays_no_pod(
     node: Node, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, real = asyncio.Event(), storage.unstage

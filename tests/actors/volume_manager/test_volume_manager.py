@@ -54,7 +54,7 @@ def start(root):
     return harness
 
 
-async def test_an_empty_dir_is_made_for_everybody_whatever_the_umask(manager, tmp_path):
+async def test_an_empty_dir_is_world_writable_despite_the_umask(manager, tmp_path):
     before = os.umask(0o077)
     try:
         async with manager:
@@ -159,7 +159,7 @@ async def test_a_host_path_of_the_wrong_type_is_reported_with_the_volumes_name(m
         ({"emptyDir": {"medium": "HugePages"}}, "huge page size"),
     ],
 )
-async def test_a_source_that_cannot_work_is_refused_for_good_by_name(manager, tmp_path, volume, text):
+async def test_an_unsupported_source_is_finally_refused_by_name(manager, tmp_path, volume, text):
     async with manager:
         answer = await manager.deliver(
             MountVolumes(UID, pod({"name": "good", "emptyDir": {}}, {"name": "strange", **volume}))
@@ -194,7 +194,7 @@ async def test_a_uid_that_is_a_path_is_refused(manager, uid):
         assert isinstance(await manager.deliver(UnmountVolumes(uid)), VolumesFailed)
 
 
-async def test_a_volume_that_hangs_costs_one_process_and_holds_up_no_other_pod(manager):
+async def test_a_hanging_volume_takes_one_process_and_delays_no_other_pod(manager):
     manager.disposables["actors.volume_manager.host.host_path:check_host_path"] = DisposableTimeout("Timeout", "")
     stuck = pod({"name": "h", "hostPath": {"path": "/mnt/dead", "type": "Directory"}})
     async with manager:

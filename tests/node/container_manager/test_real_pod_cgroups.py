@@ -76,7 +76,7 @@ async def test_a_pods_cgroup_is_made_and_removed_with_what_still_runs_in_it(mana
         stray.wait(5)
 
 
-async def test_an_orphans_cgroup_goes_and_one_with_processes_stays(manager):
+async def test_an_orphans_cgroup_is_removed_and_one_with_processes_stays(manager):
     tree = find()
     sleeper = subprocess.Popen(["sleep", "60"])
     try:

@@ -133,7 +133,7 @@ def test_memory_of_an_ended_init_container_is_freed_once_despite_kills_while_the
     assert node.memory()[node.uid("all-of-it")] == {"main": free * MIB}
 
 
-def test_a_cpu_manager_state_of_before_1_18_is_translated_though_it_is_killed_while_the_runtime_is_asked(
+def test_a_cpu_manager_state_from_before_1_18_is_translated_despite_a_kill(
     node: PinnedNode, real_runtime: RealRuntime
 ) -> None:
     node.ask_for("own", container("main", WAITS, "32Mi", "1"))

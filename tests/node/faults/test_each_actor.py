@@ -135,12 +135,12 @@ def replaced_after(node: FaultyNode, churn: Churn, name: str, fault: Fault, caus
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_part_that_is_killed_is_replaced_and_nothing_else_notices(steady, churn, name):
+def test_a_killed_part_is_replaced_without_other_effects(steady, churn, name):
     in_time(lambda: replaced_after(steady, churn, name, "crash", ("signal", "SIGKILL")))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in PROGRAMS])
-def test_a_part_whose_handler_raises_is_replaced_and_nothing_else_notices(steady, churn, name):
+def test_a_part_whose_handler_raises_is_replaced_without_other_effects(steady, churn, name):
     in_time(lambda: replaced_after(steady, churn, name, "exception", ("exception", "")))
 
 
@@ -172,7 +172,7 @@ def test_a_supervisor_that_hangs_is_replaced_with_all_below_it(steady, churn, na
     hang(steady, churn, [name], fault)
 
 
-def test_a_runtime_that_stands_still_for_a_while_costs_nothing_but_time(steady, churn):
+def test_a_stopped_runtime_only_delays_pods(steady, churn):
     def once() -> str:
         known = len(steady.incidents())
         with HealthWatch(steady).watching() as health:

@@ -144,7 +144,7 @@ def test_a_missing_object_is_reported_with_the_kubelets_reason(site: Joined) -> 
         gone(site, name)
 
 
-def test_a_sub_path_is_made_of_variables_or_the_pod_waits_until_it_can_be(site: Joined) -> None:
+def test_a_pod_waits_until_its_sub_path_can_be_expanded(site: Joined) -> None:
     volumes: list[dict[str, Any]] = [{"name": "work", "emptyDir": {}}]
 
     def main(expression: str, *env: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def test_a_failing_init_container_is_tried_again_and_nothing_else_begins(crowd: 
     assert found["message"] == "containers with incomplete status: [one two]"
 
 
-def test_an_init_container_that_fails_for_good_ends_its_pod(crowd: Joined) -> None:
+def test_a_finally_failed_init_container_ends_its_pod(crowd: Joined) -> None:
     crowd.wait_phase("init-ends", "Failed", SECONDS)
     one, two, three = inits(crowd, "init-ends")
     assert (one["state"]["terminated"]["exitCode"], two["state"]["terminated"]["exitCode"]) == (0, 1)

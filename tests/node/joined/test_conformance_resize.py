@@ -80,7 +80,7 @@ def test_a_container_grows_and_shrinks_without_a_restart(grown: Joined) -> None:
     within(SECONDS, lambda: {"ResizeStarted", "ResizeCompleted"} <= set(dict(events(grown, "grown"))), "events")
 
 
-def test_a_container_is_restarted_where_its_policy_says_so(grown: Joined) -> None:
+def test_a_resize_restarts_a_container_if_its_policy_requires_it(grown: Joined) -> None:
     resize_and_wait(grown, "renewed", amounts("70m", "32Mi"))
     assert main(grown, "renewed")["restartCount"] == 0
     resize(grown, "renewed", amounts("70m", "40Mi"))

@@ -53,7 +53,7 @@ def test_a_rollout_replaces_every_pod_and_the_node_refuses_none(site: Joined) ->
     site.kubectl("delete", "deployment", "web")
 
 
-def test_a_job_completes_and_one_that_fails_is_over(site: Joined) -> None:
+def test_a_job_completes_or_fails(site: Joined) -> None:
     well, badly = (template(name, name, restartPolicy="Never") for name in ("true", "false"))
     make(site, "batch/v1", "Job", "well", {"completions": 3, "parallelism": 3, "template": well})
     make(site, "batch/v1", "Job", "badly", {"backoffLimit": 0, "template": badly})

@@ -335,9 +335,7 @@ def test_a_volume_grows_under_a_running_pod_and_its_claim_reports_the_size(site:
         gone(site, name)
 
 
-def test_a_driver_that_has_no_room_for_an_attachment_is_asked_again_how_much_fits(
-    site: Joined, driver: FakeDriver
-) -> None:
+def test_a_failed_attachment_for_lack_of_room_refreshes_the_drivers_count(site: Joined, driver: FakeDriver) -> None:
     csi_driver(site, nodeAllocatableUpdatePeriodSeconds=600)
     volume(site, "full")
     site.create(user("full", "full"))

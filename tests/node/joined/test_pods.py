@@ -65,7 +65,7 @@ def test_a_pod_of_the_same_name_follows_one_that_was_deleted_with_force(site: Jo
     site.wait_no_pod("again")
 
 
-def test_an_ended_pod_is_succeeded_or_failed_for_good(site: Joined) -> None:
+def test_an_ended_pod_stays_succeeded_or_failed(site: Joined) -> None:
     site.create(
         pod("good", container("main", "true"), restartPolicy="Never"),
         pod("bad", container("main", "sh", "-c", "exit 3"), restartPolicy="Never"),

@@ -109,7 +109,7 @@ def test_a_restarted_server_receives_the_current_state(own: Joined, server: ApiP
     assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
 
 
-def test_a_server_that_hangs_holds_up_nothing_on_the_node(own: Joined, server: ApiProcess) -> None:
+def test_a_hanging_server_delays_nothing_on_the_node(own: Joined, server: ApiProcess) -> None:
     own.create(pod("steady"), pod("ends", container("main", "sh", "-c", "sleep 8; exit 3"), restartPolicy="Never"))
     own.wait_phase("ends", "Running")
     own.wait_pods_ready("steady")

@@ -287,7 +287,7 @@ def test_security_settings_reach_the_process(node):
     node.end("confined")
 
 
-def test_an_image_whose_user_is_root_is_refused_under_run_as_non_root(node):
+def test_an_image_with_user_root_is_refused_under_run_as_non_root(node):
     node.run("rooted", securityContext={"runAsNonRoot": True})
     node.until(
         lambda: (

@@ -85,7 +85,7 @@ def test_an_expired_certificate_in_the_kubeconfig_loses_to_a_stored_one(site: Si
     assert site.where() == str(site.stored)
 
 
-def test_a_file_that_the_kubeconfig_names_is_looked_at(site: Site) -> None:
+def test_a_certificate_file_of_the_kubeconfig_is_read(site: Site) -> None:
     site.store(*NODE, days=5)
     (site.kubeconfig.parent / "own.pem").write_bytes(own := site.pem(*OTHER, days=1)[0])
     (site.kubeconfig.parent / "own.key").write_bytes(site.pem(*OTHER, days=1)[1])

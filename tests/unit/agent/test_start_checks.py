@@ -166,7 +166,7 @@ def test_a_cpu_policy_that_cannot_continue_prevents_the_start_with_the_kubelets_
     assert path.exists() is bool(kept)
 
 
-def test_a_topology_policy_on_a_machine_with_too_many_nodes_forbids_the_start(tmp_path):
+def test_a_topology_policy_on_too_many_nodes_prevents_the_start(tmp_path):
     write_sysfs(tmp_path, machine(sockets=1, nodes=9, cores=1))
     config = KubeletConfiguration(topologyManagerPolicy="restricted")
     found = [str(one) for one in problems(Agent(config=config, root_dir=str(tmp_path)), str(tmp_path))]
@@ -209,7 +209,7 @@ def test_a_memory_reservation_that_differs_from_the_nodes_prevents_the_start(tmp
     assert not found or text in found[0]
 
 
-def test_a_memory_policy_on_a_node_that_keeps_no_memory_forbids_the_start(tmp_path):
+def test_a_memory_policy_without_reserved_memory_prevents_the_start(tmp_path):
     (found,) = _said(tmp_path, memoryManagerPolicy="Static", evictionHard={"memory.available": "0%"})
     assert found == "memoryManagerPolicy = Static: [memorymanager] you should specify the system reserved memory"
 

@@ -132,7 +132,7 @@ def tree(*actors: ActorState, troubles: tuple[Trouble, ...] = ()) -> Tree:
 FLAGZ = Flagz({"container-runtime-endpoint": "unix:///none/r.sock"}, (), {}, "v", waiting=("port",))
 
 
-def test_a_running_agent_is_asked() -> None:
+def test_status_asks_a_running_agent() -> None:
     context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
     subjects = [reason.subject for reason in agent_reasons(context, tree())]
     assert subjects == ["container runtime", "configuration"]

@@ -76,7 +76,7 @@ def test_a_signed_pair_is_requested_when_it_is_missing_due_or_lacks_a_name(pair,
         (["10.0.0.1"], ["10.0.0.1", "n", "n", ""], False, ("n", "10.0.0.1")),
     ],
 )
-def test_names_to_sign_need_an_address_unless_the_gate_says_otherwise(ips, names, dns_only, expected):
+def test_names_to_sign_need_an_address_unless_the_gate_is_on(ips, names, dns_only, expected):
     assert names_to_sign(ips, names, dns_only=dns_only) == expected
 
 

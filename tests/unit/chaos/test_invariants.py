@@ -36,7 +36,7 @@ def test_restart_counts_that_go_back_and_ends_that_are_none_are_found() -> None:
     ]
 
 
-def test_a_node_that_is_not_ready_for_once_is_found() -> None:
+def test_a_single_not_ready_state_of_a_node_is_found() -> None:
     def told(ready: str) -> SeenEvent:
         return SeenEvent(
             1.0, "MODIFIED", {"metadata": {}, "status": {"conditions": [{"type": "Ready", "status": ready}]}}

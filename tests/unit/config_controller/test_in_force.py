@@ -87,7 +87,7 @@ def test_no_change_makes_or_ends_an_actor_while_the_agent_runs():
             assert {one.name for one in declarations() if one.names(Agent(config=after.running))} == before
 
 
-def test_every_field_says_what_a_change_of_it_does():
+def test_every_field_documents_the_effect_of_its_change():
     texts = {field: effect_of(field, CONSUMERS) for field in FIELDS}
     assert {field for field, text in texts.items() if text.startswith("waits")} == RESTART
     assert {field for field, text in texts.items() if text.startswith("has no effect")} == UNREAD

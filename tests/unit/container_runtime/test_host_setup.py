@@ -88,7 +88,7 @@ def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
-def test_a_removed_configuration_of_containerd_comes_back_but_one_that_is_there_stays(
+def test_a_removed_configuration_of_containerd_is_restored_and_a_present_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)

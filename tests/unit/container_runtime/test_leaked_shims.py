@@ -76,7 +76,7 @@ def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subpr
 
 
 @pytest.mark.parametrize("child_program", ["nginx"])
-def test_a_shim_that_runs_a_container_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
+def test_a_shim_with_a_running_container_is_not_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
     assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == ([], ["box"]), "it is named"
     assert shim.poll() is None
@@ -102,7 +102,7 @@ def test_shims_of_others_on_the_same_containerd_are_left_alone(tmp_path: Path):
         process.wait()
 
 
-def test_a_shim_that_is_known_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
+def test_a_known_shim_is_not_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
     assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=True) == ([], [])
     assert shim.poll() is None
 

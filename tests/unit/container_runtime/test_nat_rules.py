@@ -36,7 +36,7 @@ def test_the_networks_rules_and_chains_go_and_nothing_else() -> None:
     assert not any("0b" in line or "podman" in line for line in lines)
 
 
-def test_a_chain_is_deleted_only_when_nothing_leads_to_it_any_more() -> None:
+def test_a_chain_is_deleted_only_when_no_rule_jumps_to_it() -> None:
     lines = removal(SAVED, "trpours").splitlines()
     assert max(at for at, line in enumerate(lines) if line[:2] == "-D") < min(
         at for at, line in enumerate(lines) if line[:2] == "-F"

@@ -69,7 +69,7 @@ def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_a_layer_that_is_made_already_is_taken_as_it_is() -> None:
+def test_an_existing_layer_is_used_unchanged() -> None:
     made = layer([LayerEntry("app", data=b"#!")])
     layout = build([OciImage(reference="example.org/app:1.0", tar=made)], "amd64")
     manifest = json.loads(blob(layout, json.loads(layout.index)["manifests"][0]))

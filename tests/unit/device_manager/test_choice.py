@@ -36,7 +36,7 @@ def test_a_request_that_can_never_be_satisfied_is_refused_with_the_kubelets_text
     assert str(refused.value) == text
 
 
-def test_a_container_that_has_its_devices_needs_no_more() -> None:
+def test_a_container_with_its_devices_gets_no_more() -> None:
     assert already_has("u", "c", "v/x", 1, FLAT, frozenset("a"))
     assert already_has("u", "c", "v/x", 4, FLAT, frozenset("abcd"))
     assert already_has("u", "c", "v/x", 0, FLAT, None)

@@ -7,7 +7,7 @@ from actors.device_manager.inventory import GRACE_SECONDS, MOST_REMOVED, Device,
 BOTH = {"a": Device(), "b": Device(healthy=False)}
 
 
-def test_a_device_that_is_not_healthy_counts_for_the_capacity_only() -> None:
+def test_an_unhealthy_device_counts_only_for_the_capacity() -> None:
     inventory = Inventory()
     inventory.registered("v/x")
     inventory.reported("v/x", BOTH)

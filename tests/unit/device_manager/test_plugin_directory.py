@@ -8,7 +8,7 @@ import pytest
 from actors.device_manager.plugin_directory import DEPRECATION, prepare
 
 
-def test_a_link_in_the_place_of_the_note_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_note_is_replaced_and_its_target_stays(tmp_path: Path) -> None:
     precious, directory = tmp_path / "precious", tmp_path / "device-plugins"
     precious.write_text("keep me")
     directory.mkdir()

@@ -119,7 +119,7 @@ async def test_the_servers_refusal_is_reported():
         await identify(server([], POST=ApiAnswer(status=201, body=b"{}")), provider(), POD)
 
 
-async def test_an_account_that_the_server_does_not_connect_with_the_node_yet_is_asked_for_again():
+async def test_an_account_not_yet_connected_with_the_node_is_requested_again():
     calls: list[ApiCall] = []
     known = server(calls)
 

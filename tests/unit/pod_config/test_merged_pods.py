@@ -163,7 +163,7 @@ def test_a_pod_of_another_name_does_not_wait():
     assert send(conflicts, pod("a"), pod("b", "other_n")) == [("remove", "a"), ("set", "b")]
 
 
-def test_a_pod_that_comes_back_while_it_ends_is_sent_at_once_and_is_not_waited_for_any_more():
+def test_a_pod_that_comes_back_while_it_ends_is_sent_at_once():
     conflicts = NameConflicts()
     conflicts.inventory_reported(WORKER, ["a"])
     assert send(conflicts, pod("a"), {}) == [("remove", "a")]

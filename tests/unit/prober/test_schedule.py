@@ -77,7 +77,7 @@ async def test_an_unset_probe_does_not_run_and_a_running_one_continues():
         assert site.began == [KEY], "it still runs"
 
 
-async def test_a_probe_that_is_ended_is_cancelled_and_may_begin_again():
+async def test_an_ended_probe_is_cancelled_and_may_start_again():
     async with on_site() as site:
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)

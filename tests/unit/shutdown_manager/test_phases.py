@@ -43,7 +43,7 @@ def test_a_cancelled_shutdown_is_recorded_before_it_is_published(phase: Shutdown
     )
 
 
-def test_a_presumed_shutdown_ends_by_itself_and_no_other_does() -> None:
+def test_only_a_presumed_shutdown_expires() -> None:
     assert decide(PRESUMED, EXPIRED) == (UP, (ShutdownEffect.RECORD_END, ShutdownEffect.PUBLISH))
     assert all(decide(phase, EXPIRED) == (phase, ()) for phase in ShutdownPhase if phase is not PRESUMED)
 

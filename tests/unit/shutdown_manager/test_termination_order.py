@@ -40,7 +40,7 @@ def test_the_group_of_low_priority_ends_first_and_the_critical_one_waits() -> No
     assert (over_before, ending.over, ending.late) == (False, True, [])
 
 
-def test_a_pod_has_no_more_time_than_it_asks_for() -> None:
+def test_a_pod_has_at_most_its_own_grace_period() -> None:
     assert told(TerminationOrder(TWO, 0.0).step([pod("quick", grace=3)], 0.0)) == {"quick": 3}
 
 

@@ -42,7 +42,7 @@ def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(see
     ]
 
 
-def test_how_a_container_ended_outlives_the_runtimes_memory_of_it():
+def test_the_end_of_a_container_outlives_its_removal_from_the_runtime():
     before = look(pod_of(NEVER), ran(code=3, message="m"), worker_phase="terminated")
     after = look(pod_of(NEVER), before=before, worker_phase="terminated", runtime=PodRuntime(uid="u"))
     assert after.containerStatuses == before.containerStatuses

@@ -155,7 +155,7 @@ statuses = st.fixed_dictionaries({
 
 
 @given(statuses, statuses)
-def test_after_one_write_there_is_nothing_more_to_write_and_nothing_of_others_is_lost(ours, server_status):
+def test_one_write_suffices_and_keeps_fields_of_others(ours, server_status):
     whole = {"metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "1"}, "status": server_status}
     before, mine = status(**server_status), status(**ours)
     patch = body(read(msgspec.json.encode(whole)), status_patch(mine, before), exact=True)

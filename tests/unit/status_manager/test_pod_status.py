@@ -298,7 +298,7 @@ def test_counts_only_grow_and_the_final_phase_stays_for_any_observations(spec, h
             assert all(each.ready for each in status.containerStatuses)
 
 
-def test_a_pod_that_was_initialized_stays_so_while_all_its_containers_are_made_again():
+def test_a_pod_stays_initialized_while_all_containers_are_created_again():
     before = look(pod_of(INIT), ran("i", code=0), ran())
     waits = {"i": Waiting("RestartingAllContainers"), "a": Waiting("RestartingAllContainers")}
     assert of(look(pod_of(INIT), waiting=waits, before=before), "Initialized") == ("True", "")

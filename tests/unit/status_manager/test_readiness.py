@@ -61,7 +61,7 @@ def test_a_container_keeps_its_known_readiness_until_it_is_probed():
     assert found(BOTH, {"readiness": False}, before=Readiness(started=True, ready=True)) == (True, False)
 
 
-def test_a_container_that_is_much_older_than_the_agent_is_taken_for_ready():
+def test_a_container_much_older_than_the_agent_counts_as_ready():
     assert found(BOTH, {}, age_ns=OLD_NS + 1) == (True, True)
     assert found(BOTH, {}, age_ns=OLD_NS) == (False, False)
     assert found(BOTH, {}, age_ns=OLD_NS + 1, before=Readiness(started=True, ready=False)) == (True, False)

@@ -105,7 +105,7 @@ def test_a_mirror_without_a_static_pod_at_two_looks_is_deleted():
     assert next_step(found, "m") is None
 
 
-def test_a_deletion_that_the_server_has_accepted_is_asked_for_again_after_a_while_only():
+def test_an_accepted_deletion_is_repeated_only_after_a_while():
     left = stored("Failed", deletionTimestamp=DELETED, finalizers=["x"])
     found = table(left, pods=(pod("Failed", **FINISHED),))
     found.accept_deletion(left, left)

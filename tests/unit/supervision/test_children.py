@@ -56,7 +56,7 @@ def test_a_new_policy_changes_the_policies_and_budgets_and_nothing_else() -> Non
         ("permanent", Ending.STOPPED, ChildPhase.GONE),
     ],
 )
-def test_a_child_that_has_ended_for_good_is_started_when_it_becomes_permanent(
+def test_a_finally_ended_child_is_started_when_it_becomes_permanent(
     restart: str, ending: Ending, phase: ChildPhase
 ) -> None:
     state = initial_state(SPEC, "top", policies(restart="temporary"))  # type: ignore[arg-type]

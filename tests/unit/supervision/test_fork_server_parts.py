@@ -176,7 +176,7 @@ def test_a_trouble_keeps_its_first_time_across_restarts_of_its_reporter() -> Non
     assert child.troubles.current() == []
 
 
-def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None:
+def test_heartbeats_are_checked_often_enough_for_the_shortest_policy() -> None:
     assert tick_seconds([Policy()]) == 1.0
     assert tick_seconds([Policy(), Policy(heartbeat_seconds=1)]) == 0.25
     assert tick_seconds([Policy(heartbeat_seconds=0)]) == 1.0
@@ -241,7 +241,7 @@ def test_an_actor_that_makes_one_step_after_the_other_is_not_hung_though_no_hear
     assert many.watch(0.8, meanwhile=step) == []
 
 
-def test_an_actor_that_is_stopped_by_a_signal_is_hung_whatever_it_has_in_hand() -> None:
+def test_an_actor_stopped_by_a_signal_is_hung_during_any_work() -> None:
     stopped = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
     stopped.entry.begin(padded("request GET /metrics"), time.monotonic(), 60.0)
     stopped.process.send_signal(signal.SIGSTOP)

@@ -147,7 +147,7 @@ def test_a_large_message_comes_through_however_many_small_ones_follow_it() -> No
     assert receiver.handled == list(range(27))
 
 
-def test_a_newer_state_stands_where_it_was_sent() -> None:
+def test_a_newer_state_keeps_its_own_place() -> None:
     link, receiver = linked(window=1)
     send(link, Step(0))
     for message in (State(1), Step(2), State(3), Step(4)):

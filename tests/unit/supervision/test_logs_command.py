@@ -37,7 +37,7 @@ def test_the_file_that_takes_an_agents_stderr_is_found(tmp_path: Path) -> None:
     assert stderr_file(0) == ""
 
 
-def test_a_journal_is_one_only_where_systemd_says_that_stderr_goes_there() -> None:
+def test_a_journal_is_used_only_if_systemd_connects_stderr_to_it() -> None:
     read, write = os.pipe()
     stream = os.fstat(write)
     waits = [sys.executable, "-c", "input()"]
@@ -64,7 +64,7 @@ def test_the_journal_of_the_unit_is_asked_for(tmp_path: Path, monkeypatch: pytes
         assert [line.strip() for line in coming][-2:] == ["--since=@12.500000", "--follow"]
 
 
-def test_both_formats_say_when_a_line_was_written() -> None:
+def test_both_log_formats_have_the_time_of_a_line() -> None:
     assert time_of(head(NOW - 3600) + '"x"', NOW) == NOW - 3600 + 0.25
     assert time_of('{"ts":1763669270000.5,"msg":"x"}', NOW) == 1763669270.0005
     for line in ("Traceback (most recent call last):", "", "{", '{"ts":"x"}', "[1]", "I1399 99:99:99.000000 x"):

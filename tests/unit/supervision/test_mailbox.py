@@ -22,7 +22,7 @@ def _numbers(box: Outbox) -> list[int]:
     return [entry.message.number for entry in box]  # type: ignore[attr-defined]
 
 
-def test_a_newer_message_replaces_the_older_with_its_key_and_stands_where_it_was_sent() -> None:
+def test_a_newer_message_replaces_the_older_with_its_key_at_its_own_place() -> None:
     box = Outbox()
     for number, key in ((1, "a"), (2, None), (3, "a"), (4, "b")):
         assert box.add(_entry(number, key))

@@ -42,7 +42,7 @@ def test_a_name_means_the_incarnation_that_was_published_last(names: Names) -> N
     second.close()
 
 
-def test_a_name_or_socket_file_that_was_removed_is_made_again_from_the_other(names: Names) -> None:
+def test_a_removed_name_or_socket_file_is_restored_from_the_other(names: Names) -> None:
     with names.listen("a", 1) as listening:
         names.publish("a", 1)
         assert not names.restore("a", 1)

@@ -168,7 +168,7 @@ def test_a_tag_that_makes_objects_makes_none(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_has_a_reason(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"nowhere: cannot be read: No such file"):
         load(tmp_path / "nowhere", TREE)
 
@@ -206,7 +206,7 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*RULES, "other"]), json_values, min_size=1, max_size=5))
-def test_a_setting_is_taken_as_it_is_or_named_in_a_problem(
+def test_a_setting_is_accepted_unchanged_or_named_in_a_problem(
     tmp_path_factory: pytest.TempPathFactory, settings: dict[str, Any]
 ) -> None:
     path = tmp_path_factory.mktemp("policy") / "file"

@@ -62,7 +62,7 @@ def test_a_program_in_service_that_does_not_answer_is_hung() -> None:
 
 
 @pytest.mark.parametrize("change", ["ended", "is being stopped", "is never to count as hung"])
-def test_a_program_that_is_not_in_service_any_more_when_its_probe_ends_is_left_alone(change: str) -> None:
+def test_a_program_that_left_service_during_its_probe_is_not_killed(change: str) -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)
     table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
     child = table.get("p")

@@ -73,7 +73,7 @@ def test_a_record_that_cannot_be_written_is_no_reason_to_end(tmp_path: Path, mon
     assert done == ["pod-1"]
 
 
-def test_a_key_whose_work_has_ended_is_not_blamed(tmp_path: Path) -> None:
+def test_a_key_of_ended_work_is_not_counted(tmp_path: Path) -> None:
     journal = Journal(tmp_path, POLICY, Clock())
     with journal.handling("pod-1"):
         pass

@@ -101,7 +101,7 @@ ODD = pytest.mark.parametrize("make", [make_fifo, make_directory, make_endless, 
 
 
 @ODD
-def test_a_path_that_is_not_a_file_is_refused_at_once_and_named(tmp_path, make):
+def test_a_path_that_is_not_a_file_is_refused_at_once_by_name(tmp_path, make):
     path = tmp_path / "file"
     make(path)
     before = len(os.listdir("/proc/self/fd"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from supervision.suggestions import close_to, did_you_mean
 
 
-def test_a_name_that_differs_in_case_and_dashes_only_is_the_one_that_is_meant() -> None:
+def test_a_name_that_differs_only_in_case_and_dashes_is_matched() -> None:
     assert close_to("max-pods", ["maxPods", "maxPod"], 3) == ["maxPods"]
 
 

@@ -60,7 +60,7 @@ def test_the_deadlines_of_the_policy_are_stretched_and_its_pauses_and_limits_are
     assert policies.by_name["root"] == found
 
 
-def test_a_deadline_stays_one_that_a_policy_may_have() -> None:
+def test_a_stretched_deadline_stays_within_the_limit_of_policies() -> None:
     time_scale.use(20.0)
     policies = Policies(ChildSpec(name="root"), {"root": Policy(start_seconds=3600, shutdown_seconds=3600)})
     assert wrong_policies(policies.by_name) == ""

@@ -188,7 +188,7 @@ async def test_a_claim_of_two_pods_is_unprepared_with_the_second_one(node: Node,
         ({"garbage": True}, "NodePrepareResources: rpc error: code = Internal desc = the answer cannot be read"),
     ],
 )
-async def test_a_driver_that_fails_is_asked_again(
+async def test_a_failed_driver_call_is_retried(
     node: Node, driver: SampleDriver, behaviour: dict[str, Any], text: str
 ) -> None:
     node.claim("one", "pod-1")
@@ -241,9 +241,7 @@ async def test_a_missing_driver_affects_only_its_own_claims(node: Node, driver: 
     assert driver.prepared == {}
 
 
-async def test_a_driver_that_never_answers_holds_up_no_pod_of_another(
-    node: Node, driver: SampleDriver, home: Path
-) -> None:
+async def test_a_silent_driver_delays_no_pod_of_another(node: Node, driver: SampleDriver, home: Path) -> None:
     with SampleDriver(home, "nic.example.com").running() as other:
         node.claim("stuck", "u", "w")
         node.claim("free", "v", drivers=("nic.example.com",))

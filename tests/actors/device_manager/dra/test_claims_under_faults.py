@@ -165,7 +165,7 @@ async def test_calls_operations_and_claims_in_use_are_counted(node: Node, driver
 
 
 # -- claims that a pod may not use, or that go ------------------------------------------------------------------------
-async def test_a_claim_that_is_not_allocated_is_waited_for(node: Node, driver: SampleDriver) -> None:
+async def test_a_pod_waits_for_an_unallocated_claim(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "pod-1")
     allocation = node.claims["one"]["status"].pop("allocation")
     async with node.manager() as harness:

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 DOCUMENT = Path(__file__).parents[4] / "docs" / "transcript.md"
 
 
-def test_the_first_ten_minutes_are_as_the_transcript_says(tmp_path: Path) -> None:
+def test_the_first_ten_minutes_match_the_transcript(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED: real containers need root")
     try:

@@ -93,7 +93,7 @@ async def test_two_creates_at_once_make_one_sandbox_and_one_container(
         assert len(await client.list_containers(sandbox_id=sandboxes[0])) == 1
 
 
-async def test_a_sandbox_whose_creation_was_given_up_is_made_once_by_the_next_try(
+async def test_a_sandbox_with_an_abandoned_creation_is_created_once_by_the_next_try(
     real_runtime: RealRuntime, tmp_path: Path
 ) -> None:
     async with connected(real_runtime, 0.02) as hasty, connected(real_runtime) as patient:

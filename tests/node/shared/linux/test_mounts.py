@@ -62,7 +62,7 @@ for call, number in ((lambda: mounting.umount(work), {errno.EINVAL}),
 
 @pytest.mark.parametrize("way", ["openat2", "fdinfo"])
 @pytest.mark.parametrize("kind", ["tmpfs", "bind", "file"])
-def test_a_removal_stops_at_a_mount_and_harms_nothing_in_it(run, way, kind):
+def test_a_removal_stops_at_a_mount_and_keeps_its_content(run, way, kind):
     run(f"""
 way, kind = {way!r}, {kind!r}
 if way == "fdinfo":

@@ -37,7 +37,7 @@ def _controlled(tree, name):
         pytest.skip(f"this kernel does not give us the controller {name}")
 
 
-def test_a_cgroup_is_made_limited_and_removed(tree, cgroup):
+def test_a_cgroup_is_created_limited_and_removed(tree, cgroup):
     _controlled(tree, "cpu")
     tree.create(f"{cgroup}/pod")
     tree.apply(f"{cgroup}/pod", CgroupLimits(cpu_shares=512, cpu_quota_us=20000, memory_bytes=64 << 20, pids=50))

@@ -79,7 +79,7 @@ def test_a_gate_is_the_same_by_its_path() -> None:
         assert explain(gate) == explain(f"featureGates.{gate}")
 
 
-def test_a_duration_says_how_it_is_written() -> None:
+def test_explain_shows_the_form_of_a_duration() -> None:
     assert explain("nodeStatusUpdateFrequency").startswith("nodeStatusUpdateFrequency: duration, such as 30s")
 
 

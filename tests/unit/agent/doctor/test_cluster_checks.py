@@ -97,7 +97,7 @@ def test_without_a_ca_of_the_kubeconfig_the_roots_of_the_host_count(
 
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
-def test_a_server_that_is_not_to_be_verified_is_asked(tmp_path: Path) -> None:
+def test_a_server_without_verification_is_queried(tmp_path: Path) -> None:
     found = {
         one.subject: one
         for one in findings(tmp_path, lambda server: without_ca(server, **{"insecure-skip-tls-verify": True}))

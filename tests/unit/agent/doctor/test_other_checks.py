@@ -111,7 +111,7 @@ def test_a_socket_that_may_not_be_opened_asks_for_root(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("managed", [True, False])
-def test_a_runtime_of_the_agents_own_is_not_looked_for_in_systemd(
+def test_a_managed_runtime_is_not_searched_in_systemd(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, managed: bool
 ) -> None:
     async def silent(endpoint: str) -> None:
@@ -159,7 +159,7 @@ def test_each_refused_manifest_is_a_warning() -> None:
     assert [one.text for one in found] == ["not read yet: api; until then no pod is removed", "a.yaml: wrong"]
 
 
-def test_a_check_that_fails_keeps_no_other_from_being_made() -> None:
+def test_a_failed_check_does_not_prevent_others() -> None:
     def broken() -> Iterator[Finding]:
         yield ok("disk", "fine")
         raise RuntimeError("no such luck")

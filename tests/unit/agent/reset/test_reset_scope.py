@@ -85,7 +85,7 @@ def test_records_of_starts_do_not_grow_for_ever(tmp_path: Path) -> None:
     assert [one.cgroup_root for one in known] == [f"/{number}" for number in range(24, 40)]
 
 
-def test_certificates_go_only_where_the_agent_made_their_directory(tmp_path: Path) -> None:
+def test_reset_removes_certificates_only_from_directories_of_the_agent(tmp_path: Path) -> None:
     (tmp_path / "pki").mkdir()
     kept = Scope(starts=[at(tmp_path)])
     made = Scope(starts=[at(tmp_path, made=(f"{tmp_path}/pki",))])
@@ -127,7 +127,7 @@ def test_the_list_names_kinds_once_and_shortens_what_is_long() -> None:
     assert len(listed("/root", there, everything=True)) == 23
 
 
-def test_a_directory_without_an_agent_is_left_alone(tmp_path: Path, capsys) -> None:
+def test_a_directory_without_an_agent_is_not_touched(tmp_path: Path, capsys) -> None:
     pod = tmp_path / "pods" / "u1"
     pod.mkdir(parents=True)
     assert command.main(["reset", "--yes", f"--root-dir={tmp_path}"]) == 0

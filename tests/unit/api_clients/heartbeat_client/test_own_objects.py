@@ -63,7 +63,7 @@ def test_an_object_of_another_node_is_not_accepted(body: bytes) -> None:
             read(body, "n1")
 
 
-def test_an_object_is_reported_as_it_is_but_for_nulls() -> None:
+def test_an_object_is_reported_unchanged_except_for_nulls() -> None:
     assert read_node(json.dumps(NODE).encode(), "n1") == NODE
     assert read_lease(json.dumps({**LEASE, "status": None}).encode(), "n1") == LEASE
 

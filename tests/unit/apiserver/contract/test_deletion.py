@@ -77,7 +77,7 @@ def test_a_finalizer_keeps_an_object_until_it_is_taken_off(space: Namespace) -> 
     assert space.api("GET", path).code == 404
 
 
-def test_a_finalizer_keeps_a_pod_whose_grace_is_over(space: Namespace) -> None:
+def test_a_finalizer_keeps_a_pod_after_its_grace_period(space: Namespace) -> None:
     made = space.pod(nodeName=NODE)
     path = f"{space.pods}/p"
     space.api.patch(path, {"metadata": {"finalizers": ["example.com/wait"]}}, MERGE)

@@ -21,7 +21,7 @@ MINE = {"labelSelector": "mine"}
 
 
 # -- lists ------------------------------------------------------------------------------------------------------------
-def test_a_list_says_its_kind_once(space: Namespace) -> None:
+def test_a_list_has_its_kind_once(space: Namespace) -> None:
     config_maps(space, "b", "a")
     found = space.api.get(space.of("configmaps"), **MINE)
     assert (found["kind"], found["apiVersion"]) == ("ConfigMapList", "v1")
@@ -145,7 +145,7 @@ def test_an_object_that_leaves_a_selection_is_deleted_for_its_watch(space: Names
     assert [kind for kind, _ in seen] == ["ADDED", "DELETED"]
 
 
-def test_a_watch_without_a_version_begins_with_what_is_there(space: Namespace) -> None:
+def test_a_watch_without_a_version_starts_with_the_present_objects(space: Namespace) -> None:
     config_maps(space, "a")
     seen = [
         (kind, obj["metadata"]["name"])

@@ -120,7 +120,7 @@ def test_a_name_is_taken_once(space: Namespace) -> None:
     assert again.details == {"name": "p", "kind": "pods"}
 
 
-def test_a_name_is_made_where_a_prefix_is_given(space: Namespace) -> None:
+def test_a_name_is_generated_from_a_prefix(space: Namespace) -> None:
     made = space.api.make(space.of("configmaps"), {"metadata": {"generateName": "c-"}})
     assert made["metadata"]["name"].startswith("c-")
     assert len(made["metadata"]["name"]) == len("c-") + 5
@@ -181,7 +181,7 @@ def test_a_conflict_in_a_group_names_the_group(space: Namespace) -> None:
     assert late.details == {"name": "l", "group": "coordination.k8s.io", "kind": "leases"}
 
 
-def test_a_replacement_without_a_version_replaces_whatever_is_there(space: Namespace) -> None:
+def test_a_replacement_without_a_version_always_replaces(space: Namespace) -> None:
     space.api.make(space.of("configmaps"), {"metadata": {"name": "c"}, "data": {"a": "1"}})
     bare = {"metadata": {"name": "c"}, "data": {"b": "2"}}
     assert space.api("PUT", f"{space.of('configmaps')}/c", bare).obj["data"] == {"b": "2"}

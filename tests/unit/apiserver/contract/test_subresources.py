@@ -35,7 +35,7 @@ def test_the_qos_class_is_the_servers(space: Namespace) -> None:
     assert refused.details["causes"][0]["field"] == "status.qosClass"
 
 
-def test_a_container_that_has_ended_for_good_stays_so(space: Namespace) -> None:
+def test_a_finally_ended_container_stays_ended(space: Namespace) -> None:
     space.pod(nodeName=NODE, restartPolicy="Never")
     state: Obj = {"name": "a", "image": "i", "imageID": "s", "lastState": {}, "ready": False, "restartCount": 0}
     now = "2026-01-01T00:00:00Z"
@@ -132,7 +132,7 @@ def test_a_budget_that_is_used_up_refuses_an_eviction(space: Namespace) -> None:
     assert cause["message"] == "The disruption budget b needs 1 healthy pods and has 1 currently"
 
 
-def test_a_pod_that_does_not_run_is_evicted_whatever_its_budget_says(space: Namespace) -> None:
+def test_a_pod_that_does_not_run_is_evicted_despite_its_budget(space: Namespace) -> None:
     guarded(space)
     budget(space)
     space.api.patch(f"{space.pods}/p/status", {"status": {"phase": "Succeeded"}})
@@ -243,7 +243,7 @@ def test_a_request_for_a_certificate_is_approved_on_a_path_of_its_own(api: RawAp
         assert api("DELETE", f"{CSRS}/{name}").code == 200
 
 
-def test_a_request_for_a_certificate_says_who_is_to_sign_and_for_what(api: RawApi) -> None:
+def test_a_certificate_request_names_its_signer_and_usages(api: RawApi) -> None:
     refused = api("POST", CSRS, signing_request("contract-bad", signerName="", usages=[]))
     assert refused.failure[:2] == (422, "Invalid")
     assert {one["field"] for one in refused.details["causes"]} >= {"spec.signerName", "spec.usages"}

@@ -61,7 +61,7 @@ async def test_the_file_is_written_again_once_and_only_then_the_runtime_is_asked
     assert path.read_bytes() == STATIC
 
 
-async def test_a_runtime_that_begins_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_starting_runtime_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, runtime = tmp_path / CPU_STATE, FakeRuntime()
     monkeypatch.setattr("actors.container_manager.cpu.earlier_state.PAUSE_SECONDS", 0.0)
 

@@ -55,7 +55,7 @@ def test_a_record_of_one_container_leaves_the_others(tmp_path: Path) -> None:
     assert record.PodLevelResources == given("3")
 
 
-def test_a_pod_that_is_gone_is_left_out_with_the_next_change(tmp_path: Path) -> None:
+def test_a_removed_pod_is_dropped_with_the_next_change(tmp_path: Path) -> None:
     records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("1"))
     records.forget("u")

@@ -154,7 +154,7 @@ async def test_proxy_stands_for_the_fine_grained_ones() -> None:
     assert isinstance(await joined(Api()).check(request("/exec/a/b/c", "GET", user="bob")), Denial)
 
 
-async def test_a_token_is_asked_about_once_in_two_minutes_and_with_all_that_is_known_of_its_user() -> None:
+async def test_a_token_review_is_cached_for_two_minutes_with_the_whole_user() -> None:
     api = Api()
     access = joined(api)
     for _ in range(3):

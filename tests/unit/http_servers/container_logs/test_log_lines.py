@@ -50,7 +50,7 @@ def test_each_timestamp_has_nine_digits_as_a_kubelet_writes_it(written, shown):
     assert sieve.feed(f"{written} stdout F text".encode()) == f"{shown} text\n".encode()
 
 
-def test_a_line_without_a_time_is_left_out_where_the_time_is_asked_for():
+def test_a_line_without_a_time_is_omitted_if_times_are_requested():
     assert LineFilter(LogQuery(timestamps=True)).feed(b"x stdout F text") == b""
 
 

@@ -155,12 +155,12 @@ def test_no_more_of_a_line_in_pieces_is_sent_than_asked_for(log, tmp_path):
 
 
 @pytest.mark.parametrize("head", [f"{STAMP} stderr F ", "no line", '{"log":"', "2026 stdout F "])
-def test_a_long_line_that_is_left_out_leaves_the_next_one(log, tmp_path, head):
+def test_a_long_omitted_line_keeps_the_next_one(log, tmp_path, head):
     log.write_text(head + "x" * 3 * MAX_LINE_BYTES + "\n" + line("end"))
     assert read(tmp_path, stream="Stdout", timestamps=True) == f"{STAMP} end\n"
 
 
-def test_a_caller_may_stop_while_the_last_line_is_looked_for(log, tmp_path):
+def test_a_caller_may_leave_while_the_last_line_is_searched(log, tmp_path):
     """As the server does when the client has closed its connection."""
     with log.open("wb") as file:
         file.truncate(16 << 20)

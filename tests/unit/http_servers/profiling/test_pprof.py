@@ -52,7 +52,7 @@ def test_an_encoded_profile_is_decoded_unchanged(samples):
     assert 0 not in {one.id for one in found.function} | {one.id for one in found.location}, "pprof asks for that"
 
 
-def test_a_profile_says_when_it_was_begun_how_long_it_took_and_how_often_it_looked():
+def test_a_profile_has_its_start_duration_and_period():
     found = decoded(pprof.encoded(profile({}), 1000.5))
     assert (found.time_nanos, found.duration_nanos, found.period) == (1000_500_000_000, 2_000_000_000, 10_000_000)
     assert found.string_table[found.period_type.type] == "cpu"

@@ -29,7 +29,7 @@ def test_a_socket_on_which_no_plugin_can_register_fails_its_check_once_that_last
     assert (line in text) is fails
 
 
-def test_a_check_that_cannot_be_left_out_is_named():
+def test_an_unknown_excluded_check_is_reported():
     well, text = report({"ping": "", "log": ""}, ["log", "b", "a"], verbose=True)
     warning = 'warn: some health checks cannot be excluded: no matches for "a","b"'
     assert (well, text) == (True, f"[+]ping ok\n[+]log excluded: ok\n{warning}\nhealthz check passed\n")

@@ -40,7 +40,7 @@ def test_connections_notice_a_client_that_vanishes_without_an_end():
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="NOT TESTED: this Python has no IPv6")
-def test_both_sockets_are_made_where_the_host_has_ipv6():
+def test_both_sockets_are_created_on_a_host_with_ipv6():
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:

@@ -38,7 +38,7 @@ def test_text_is_served_on_request_or_without_an_accept_header(accept):
     "accept",
     ["application/json", "application/yaml", "application/json;as=Flagz;v=v9;g=config.k8s.io", "application/json;as"],
 )
-def test_a_form_that_is_not_served_is_refused_with_those_that_are(accept):
+def test_an_unknown_format_is_refused_with_the_known_ones(accept):
     with pytest.raises(HttpError, match="v=v1beta1;as=Flagz") as refused:
         negotiated(accept, "Flagz")
     assert refused.value.status == 406

@@ -82,7 +82,7 @@ def test_a_sent_frame_has_its_length_and_no_mask(size):
     assert written == ABNF(1, 0, 0, 0, ABNF.OPCODE_BINARY, 0, bytes(size)).format()
 
 
-def test_a_close_says_why():
+def test_a_close_has_a_reason():
     assert close_frame(1009, "x" * 200) == b"\x88\x7d\x03\xf1" + b"x" * 123
 
 

@@ -61,7 +61,7 @@ def test_no_path_reads_outside(path):
             assert os.readlink(f"/proc/self/fd/{file.fileno()}").startswith(f"{root}/")
 
 
-def test_a_directory_is_listed_as_html_whatever_its_names(logs):
+def test_a_directory_with_any_names_is_listed_as_html(logs):
     (logs / 'a"<b>:c').write_text("")
     found = look(str(logs), "")
     assert isinstance(found, DirectoryListing)

@@ -306,7 +306,7 @@ def test_a_certificate_that_ends_while_its_connection_lasts_counts_no_longer(clu
         identity_on(connection, lambda: (NOW + HOUR).timestamp() + 5)
 
 
-def test_a_pool_of_several_authorities_and_one_that_is_no_root_is_taken(cluster, serving, tmp_path):
+def test_a_pool_with_several_and_intermediate_authorities_is_accepted(cluster, serving, tmp_path):
     other = CertificateAuthority(tmp_path / "other")
     pool = tmp_path / "pool.crt"
     pool.write_bytes(Path(cluster.ca).read_bytes() + b"\n# a comment\n" + Path(other.ca).read_bytes())

@@ -126,7 +126,7 @@ def test_a_body_that_cannot_be_read_is_an_error_of_the_container():
         made(state, env=[key_ref("secret", "s", "k")])
 
 
-def test_each_object_is_asked_for_once_and_literals_need_none():
+def test_each_object_is_requested_once_and_literals_need_none():
     container = pod(
         env=[
             key_ref("secret", "s", "a"),
@@ -176,7 +176,7 @@ def test_the_api_server_is_always_there_and_others_only_with_links():
     assert {"WEB_PORT", "KUBERNETES_PORT"} <= service_environment([mine], MASTER, links=True).keys()
 
 
-def test_a_namesake_of_the_api_server_in_the_namespace_stands_in_for_it():
+def test_a_service_named_kubernetes_in_the_namespace_replaces_the_api_server():
     own = service("kubernetes", "10.0.0.9", {"port": 1})
     assert service_environment([own], MASTER, links=True)["KUBERNETES_SERVICE_HOST"] == "10.0.0.9"
 

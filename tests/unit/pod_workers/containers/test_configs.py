@@ -215,7 +215,7 @@ def test_volumes_are_mounted_as_they_are_asked_for():
     assert found[0].propagation == cri.PROPAGATION_HOST_TO_CONTAINER
 
 
-def test_a_mount_that_cannot_be_made_is_an_error():
+def test_a_failed_mount_is_an_error():
     with pytest.raises(ConfigError, match='cannot find volume "w" to mount into container "'):
         mounts({"name": "w", "mountPath": "/w"})
     with pytest.raises(ConfigError, match="recursive"):

@@ -61,7 +61,7 @@ def test_resolvers_limits_are_kept(searches, servers):
     assert len(" ".join(found.searches)) <= MAX_SEARCH_CHARACTERS
 
 
-def test_a_domain_that_resolvers_would_abort_on_is_left_out():
+def test_a_domain_that_resolvers_reject_is_omitted():
     found = dns("Default", host=Dns(searches=["a" * 254, "b"]))
     assert found.searches == ["b"]
 

@@ -96,7 +96,7 @@ def test_a_missing_limit_is_what_the_node_has():
     assert env(resource("limits.cpu"), resource("limits.memory", "1Mi") | {"name": "M"}) == {"X": "2", "M": "1024"}
 
 
-def test_a_pods_own_limit_stands_in_for_a_containers_and_none_is_as_good_as_zero():
+def test_a_pods_own_limit_replaces_a_missing_or_zero_limit_of_a_container():
     limits, zero = {"cpu": "1250m", "memory": "64Mi"}, {"limits": {"cpu": "0"}}
     whole = {"resources": {"limits": limits}}
     entries = [resource("limits.cpu"), resource("limits.memory", "1Mi") | {"name": "M"}]
@@ -119,6 +119,6 @@ def test_a_missing_value_is_a_configuration_error(entry):
         env(entry)
 
 
-def test_an_optional_reference_is_left_out():
+def test_an_optional_missing_reference_is_omitted():
     entry = {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "s", "key": "k", "optional": True}}}
     assert env(entry) == {}

@@ -82,7 +82,7 @@ def test_the_hosts_file_keeps_its_inode(tmp_path):
         assert file.read() == "two\n"
 
 
-def test_a_link_leads_to_the_log_and_goes_with_it(tmp_path):
+def test_a_link_points_to_the_log_and_is_removed_with_it(tmp_path):
     links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
     files.make_log_directory(logs, POD, "a")
     directory = pod_log_directory(logs, POD)
@@ -97,7 +97,7 @@ def test_a_link_leads_to_the_log_and_goes_with_it(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["pod", "container"])
-def test_a_link_in_place_of_a_log_directory_has_no_file_of_others_removed(place, tmp_path):
+def test_a_link_in_place_of_a_log_directory_removes_no_foreign_file(place, tmp_path):
     links, logs, others = f"{tmp_path}/links", f"{tmp_path}/logs", tmp_path / "others"
     (others / "a").mkdir(parents=True)
     for directory in (others, others / "a"):

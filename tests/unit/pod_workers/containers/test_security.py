@@ -45,7 +45,7 @@ def test_an_app_armor_profile_is_also_named_in_the_older_field(kind, older):
         ("what is this", (cri.SecurityProfile.Unconfined, "")),
     ],
 )
-def test_an_annotation_stands_in_for_the_profile_of_a_container(value, profile):
+def test_an_annotation_replaces_the_missing_profile_of_a_container(value, profile):
     spec = {
         "containers": [
             {"name": "a"},

@@ -48,7 +48,7 @@ def test_at_least_two_seconds_are_left_for_the_signal():
     assert stopped(Termination(ran=ran(), grace=0)) == ({"a": 2}, [])
 
 
-def test_a_hook_that_outlives_the_grace_is_left_behind():
+def test_a_hook_that_outlives_the_grace_period_is_abandoned():
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
     assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
 
@@ -78,7 +78,7 @@ def test_a_container_that_could_not_be_stopped_blocks_nothing():
     asyncio.run(story())
 
 
-def test_a_hook_whose_output_no_answer_holds_has_failed_and_is_not_run_again():
+def test_a_hook_with_too_much_output_has_failed_and_is_not_repeated():
     class Verbose(Runtime):
         async def exec_sync(self, container_id, command, timeout_seconds=0):
             ran_hooks.append(container_id)

@@ -57,7 +57,7 @@ def test_a_leftover_sandbox_is_no_container(tree: CgroupTree, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("step", ["runc:[0:PARENT]", "runc:[1:CHILD]", "runc:[2:INIT]"])
-def test_a_container_whose_program_has_not_begun_waits_and_does_not_run(
+def test_a_container_whose_program_has_not_started_is_not_running(
     tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     place(tmp_path, ID, 1)
@@ -90,13 +90,13 @@ def test_hierarchies_that_cannot_be_read_now_are_read_later(tree: CgroupTree, mo
     assert pod_processes.tree() is tree
 
 
-def test_a_slice_stands_for_its_path() -> None:
+def test_a_slice_is_converted_to_its_path() -> None:
     assert path("kubepods-besteffort.slice") == "/kubepods.slice/kubepods-besteffort.slice"
     assert path("/kubepods/besteffort/pod1") == "/kubepods/besteffort/pod1"
     assert path("") == ""
 
 
-def test_before_the_admission_a_pods_cgroup_is_looked_for_where_each_driver_would_have_made_it() -> None:
+def test_before_the_admission_a_pods_cgroup_is_searched_at_the_path_of_each_driver() -> None:
     spec = b'{"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]}'
     raw = b'{"metadata":{"name":"p","uid":"1-2"},"spec":' + spec + b"}"
     state = PodState(uid="1-2", wanted=DesiredState(pod=decode_pod(raw)))

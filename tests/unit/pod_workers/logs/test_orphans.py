@@ -65,7 +65,7 @@ def test_each_worker_looks_at_its_own_pods():
     assert len(set.union(*parts)) == sum(map(len, parts)) == 20
 
 
-def test_a_log_directory_that_may_be_shared_is_left_alone():
+def test_a_possibly_shared_log_directory_stays():
     assert owns_log_directory(Agent())
     assert not owns_log_directory(Agent(root_dir="/srv/other"))
     assert owns_log_directory(Agent(root_dir="/srv/other", config=KubeletConfiguration(podLogsDir="/srv/logs")))

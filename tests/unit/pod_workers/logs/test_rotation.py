@@ -85,7 +85,7 @@ class Logs:
         return whole.splitlines(keepends=True)
 
 
-def test_a_small_log_is_left_alone(tmp_path):
+def test_a_small_log_is_not_rotated(tmp_path):
     logs = Logs(tmp_path)
     logs.writer.write(3)
     assert logs.round() == []

@@ -21,7 +21,7 @@ def test_a_pod_that_the_runtime_does_not_have_is_judged_once_a_round():
     assert effects(decide(step.state)) == []
 
 
-def test_a_pod_that_no_source_has_any_more_ends():
+def test_a_pod_without_a_source_ends():
     assert decide(PodRemoved().apply(wanted())).state.phase is PodWorkerPhase.TERMINATING
 
 

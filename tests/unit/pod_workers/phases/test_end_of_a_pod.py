@@ -32,7 +32,7 @@ def ended():
     return Released().apply(Unmounted().apply(terminated()))
 
 
-def test_containers_and_sandboxes_are_stopped_and_looked_at():
+def test_containers_and_sandboxes_are_stopped_and_read_again():
     assert effects(decide(terminating(running(pod(), ran())))) == ["Look", "Count", "StopPod", "Look"]
 
 

@@ -138,7 +138,7 @@ def test_an_unhealthy_container_is_killed_for_its_probe(kind):
     assert [(kill.container.id, kill.probe) for kill in actions.kill] == [("a-0", kind)]
 
 
-def test_a_container_whose_post_start_hook_failed_is_stopped_for_that():
+def test_a_failed_post_start_hook_is_the_reason_of_the_stop():
     actions = do(pod("a"), ran("a"), verdicts=Verdicts({"a-0": POST_START}))
     assert [(kill.container.id, kill.why, kill.probe) for kill in actions.kill] == [
         ("a-0", "FailedPostStartHook", POST_START)
@@ -146,7 +146,7 @@ def test_a_container_whose_post_start_hook_failed_is_stopped_for_that():
 
 
 @pytest.mark.parametrize(("reason", "restarted"), [("OOMKilled", True), ("Completed", False)])
-def test_an_init_container_that_lost_a_process_for_memory_has_failed_whatever_its_exit_code(reason, restarted):
+def test_an_init_container_with_an_oom_kill_has_failed_with_any_exit_code(reason, restarted):
     wanted = pod("a", init=(Container(name="i"),), policy="OnFailure")
     ended = ran("i", S.EXITED, exit_code=0, reason=reason)
     assert starts(do(wanted, ended)) == ([("i", 1)] if restarted else [("a", 0)])
@@ -255,7 +255,7 @@ def gone_box(number: int = 0) -> tuple[Sandbox, ...]:
     return (box(number, ready=False),)
 
 
-def test_a_pod_whose_init_container_failed_for_good_is_not_started_again():
+def test_a_pod_with_a_finally_failed_init_container_is_not_restarted():
     wanted = pod("a", init=(Container(name="i1"),), policy="Never")
     actions = do(wanted, ran("i1", S.EXITED, exit_code=1), boxes=gone_box())
     assert (actions.done, actions.create_sandbox) == (True, False)
@@ -321,7 +321,7 @@ NO_PIPES = f'{COPY} "/run/c/io/1/c-stdout" failed: open /run/c/io/1/c-stdout: no
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 @pytest.mark.parametrize("sandbox", [box(), box(ready=False)])
 @pytest.mark.parametrize("message", [CANCELED, NO_PIPES, f"{NO_PIPES}: unknown"])
-def test_a_start_whose_client_or_runtime_went_away_is_made_again_at_once_whatever_the_policy(policy, sandbox, message):
+def test_a_start_interrupted_by_the_client_or_runtime_is_repeated_at_once_under_any_policy(policy, sandbox, message):
     debug = Container(name="debug")
     lost = {"state": S.EXITED, "count": 3, **GIVEN_UP, "message": message}
     regular = do(pod("a", policy=policy), ran("a", **lost), boxes=(sandbox,))
@@ -431,7 +431,7 @@ def test_a_crashing_container_with_another_image_or_other_resources_starts_at_on
     assert (start.restart_count, start.consecutive_restarts) == (6, 1)
 
 
-def test_a_sidecar_in_its_backoff_holds_up_nothing_once_a_later_init_container_has_begun():
+def test_a_sidecar_in_backoff_delays_nothing_after_a_later_init_container_has_started():
     inits = (Container(name="side", restartPolicy="Always"), Container(name="i"))
     dead = ran("side", S.EXITED, exit_code=1, count=3)
     assert starts(do(pod("a", init=inits), dead)) == [], "never passed: it is waited for"

@@ -26,7 +26,7 @@ def state_runs(state: PodState) -> list[CriContainer]:
     return list(state.runtime.containers)
 
 
-def test_a_pod_that_is_as_it_is_wanted_needs_nothing():
+def test_a_pod_in_its_desired_state_needs_nothing():
     step = decide(running(pod(), ran()))
     assert (effects(step), step.state.phase, step.state.due) == ([], PodWorkerPhase.RUNNING, None)
 
@@ -164,7 +164,7 @@ def test_dead_containers_are_collected_at_the_end_of_a_round():
     assert effects(decide(step.state)) == []
 
 
-def test_a_pod_whose_containers_have_all_ended_for_good_ends():
+def test_a_pod_ends_when_all_containers_have_finally_ended():
     step = decide(running(pod(restartPolicy="Never"), ran(state=EXITED)))
     assert step.state.phase is PodWorkerPhase.TERMINATING
 

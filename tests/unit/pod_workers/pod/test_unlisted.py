@@ -46,7 +46,7 @@ def test_a_container_that_is_listed_again_is_not_unlisted() -> None:
     assert find_unlisted(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
 
 
-def test_a_container_whose_program_is_called_pause_is_found_like_others() -> None:
+def test_a_container_program_called_pause_is_found_like_others() -> None:
     assert find_unlisted(EMPTY, WHOLE, NOTHING, set(), {"c", "s"}) == DENIED
 
 

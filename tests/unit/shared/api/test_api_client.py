@@ -214,7 +214,7 @@ async def test_a_connection_that_died_idle_costs_no_request(tmp_path: Path) -> N
     assert [asked.method for asked in server.requests] == ["GET", "POST"]
 
 
-async def test_a_get_whose_connection_dies_is_sent_again_and_a_post_is_not(tmp_path: Path) -> None:
+async def test_a_get_on_a_dying_connection_is_repeated_and_a_post_is_not(tmp_path: Path) -> None:
     async def die_first(request: Request) -> Reply:
         return Drop() if len(server.requests) == 1 else Answer()
 
@@ -361,7 +361,7 @@ async def test_a_watch_that_breaks_is_unreachable(tmp_path: Path, ending: str) -
     assert seen == [b"{}"]
 
 
-async def test_a_watch_on_which_nothing_comes_ends_by_itself(tmp_path: Path) -> None:
+async def test_a_silent_watch_ends(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, one_event) as server:
         client = ApiClient(access(server))
         seen: list[bytes] = []

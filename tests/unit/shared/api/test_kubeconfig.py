@@ -132,7 +132,7 @@ def test_the_next_caller_removes_the_files_of_a_killed_one(tmp_path: Path, monke
         assert sorted(tmp_path.iterdir()) == sorted([fresh, Path(own)])
 
 
-def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disposable_loader, "_IN_MEMORY", ())
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "gone"))
     path = tmp_path / "kubeconfig"

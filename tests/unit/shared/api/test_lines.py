@@ -66,7 +66,7 @@ def test_any_answer_is_an_error_with_its_status(status: int, body: bytes, header
 
 @pytest.mark.parametrize("seconds", [999_999_999, 10**30, -5])
 @pytest.mark.parametrize("place", ["header", "body"])
-def test_a_server_that_asks_for_years_of_silence_is_asked_again_in_a_minute(seconds: int, place: str) -> None:
+def test_a_retry_after_of_years_is_limited_to_a_minute(seconds: int, place: str) -> None:
     if place == "header":
         error = error_of(503, b"", {"retry-after": str(seconds)})
     else:

@@ -82,7 +82,7 @@ def test_the_sample_with_everything_in_it_sets_every_field(host):
 
 
 @pytest.mark.parametrize(("cores", "workers"), [(None, 2), (1, 2), (4, 4), (8, 8), (256, 8)])
-def test_a_large_machine_has_no_more_workers_than_are_of_use(host, monkeypatch, cores, workers):
+def test_a_large_machine_has_a_limited_number_of_workers(host, monkeypatch, cores, workers):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
 
     assert load([], host).workers == workers

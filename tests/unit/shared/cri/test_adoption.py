@@ -75,7 +75,7 @@ async def test_a_slow_create_is_distinguished_from_a_taken_name() -> None:
     assert await fake.client(polling=QUICK).run_pod_sandbox(pod) == await first
 
 
-async def test_a_sandbox_that_is_not_ready_any_more_is_not_adopted() -> None:
+async def test_a_sandbox_that_is_no_longer_ready_is_not_adopted() -> None:
     fake = FakeRuntime()
     client, pod = fake.client(polling=QUICK), sandbox_config()
     made = await client.run_pod_sandbox(pod)

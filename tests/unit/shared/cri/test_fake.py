@@ -43,7 +43,7 @@ async def test_a_fault_of_every_method_ends_when_cleared() -> None:
     await client.status()
 
 
-async def test_containers_end_when_the_test_says_so() -> None:
+async def test_containers_end_on_order_of_the_test() -> None:
     now = 5_000_000_000
     fake = FakeRuntime(clock_ns=lambda: now)
     client, pod = fake.client(), sandbox_config()

@@ -25,7 +25,7 @@ def test_the_restart_policy_decides(policy: str, code: int, again: bool) -> None
     assert starts_again(given, given.spec.containers[0], ended, init=False) is again
 
 
-def test_a_start_that_was_given_up_is_repeated_whatever_the_policy() -> None:
+def test_an_abandoned_start_is_repeated_under_any_policy() -> None:
     given = pod("Never")
     ended = CriContainer(id="c", name="a", pod_uid="u", state=CriContainerState.EXITED, exit_code=128)
     given_up = msgspec.structs.replace(ended, reason=START_ERROR, message="context canceled")

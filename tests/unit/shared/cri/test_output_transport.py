@@ -88,7 +88,7 @@ async def test_an_output_that_waits_for_its_turn_stays_in_the_runtime(
         await outputs.close()
 
 
-async def test_a_command_that_runs_for_long_holds_up_no_output_of_another(
+async def test_a_long_running_command_delays_no_output_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve(answering(monkeypatch), tmp_path / "s") as endpoint:

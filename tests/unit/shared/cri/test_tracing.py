@@ -134,7 +134,7 @@ async def test_a_stream_is_a_span_until_it_ends(tmp_path: Path, tracer: Recordin
     assert runtime.metadata[0]["traceparent"].endswith("-01")
 
 
-async def test_a_stream_that_breaks_says_so(tmp_path: Path, tracer: RecordingTracer, ended: list[Span]) -> None:
+async def test_a_broken_stream_fails_its_span(tmp_path: Path, tracer: RecordingTracer, ended: list[Span]) -> None:
     runtime = Runtime()
     runtime.failure = grpc.StatusCode.INTERNAL
     async with client_of(runtime, tmp_path, tracer) as client:

@@ -55,7 +55,7 @@ def test_an_invalid_path_is_requested_as_it_is(path, sent):
     assert probe_url("HTTP", "10.1.0.2", 80, path).request_target == sent
 
 
-def test_a_path_that_begins_like_a_scheme_leaves_no_host_to_ask():
+def test_a_path_that_starts_like_a_scheme_leaves_no_host():
     url = probe_url("HTTP", "10.1.0.2", 80, "healthz:live")
     assert (url.host, str(url)) == ("", "http:live")
 

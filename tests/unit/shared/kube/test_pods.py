@@ -24,7 +24,7 @@ def sidecar(name: str, cpu: str) -> dict[str, Any]:
     return container(name, {"cpu": cpu}, restartPolicy="Always")
 
 
-def test_a_limit_stands_in_for_a_missing_request() -> None:
+def test_a_limit_replaces_a_missing_request() -> None:
     (one,) = pod(container("a", {"cpu": "1"}, {"cpu": "2", "memory": "1Ki"})).spec.containers
     assert container_requests(one) == {"cpu": 1000, "memory": 1024}
 

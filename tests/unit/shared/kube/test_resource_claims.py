@@ -43,20 +43,20 @@ def claim(**status: Any) -> ResourceClaim:
     return decode(encode({"metadata": meta_of, "status": {**good, **status}}), ResourceClaim)
 
 
-def test_a_claim_is_found_by_its_name_or_by_what_was_made_from_its_template() -> None:
+def test_a_claim_is_found_by_its_name_or_its_template() -> None:
     made = {"resourceClaimStatuses": [{"name": "nic", "resourceClaimName": "web-nic-4kd"}]}
     found = claim_names(pod([DIRECT, TEMPLATE], made), extended=True)
     assert found == [ClaimName("gpu", "shared-gpu"), ClaimName("nic", "web-nic-4kd", made_for_pod=True)]
 
 
-def test_a_claim_that_is_not_made_yet_is_waited_for() -> None:
+def test_a_pod_waits_for_a_missing_claim() -> None:
     with pytest.raises(ResourceClaimError) as error:
         claim_names(pod([TEMPLATE], {"resourceClaimStatuses": [{"name": "other"}]}), extended=True)
     assert str(error.value) == 'pod "shop/web": ResourceClaim not created yet'
 
 
 @pytest.mark.parametrize("entry", [{"name": "nic"}, {"name": "nic", "resourceClaimName": None}])
-def test_a_claim_that_need_not_be_made_is_passed_over(entry: dict[str, Any]) -> None:
+def test_a_claim_that_is_not_needed_is_skipped(entry: dict[str, Any]) -> None:
     assert claim_names(pod([TEMPLATE], {"resourceClaimStatuses": [entry]}), extended=True) == []
 
 
@@ -98,7 +98,7 @@ def test_a_container_uses_the_claims_and_requests_that_it_names() -> None:
     assert uses == [ClaimUse("shared-gpu", "big", "gpu"), ClaimUse("shared-gpu", "small", "gpu")]
 
 
-def test_a_container_uses_the_requests_that_stand_for_its_extended_resources() -> None:
+def test_a_container_uses_the_requests_mapped_to_its_extended_resources() -> None:
     status = {
         "extendedResourceClaimStatus": {
             "resourceClaimName": "web-extended",

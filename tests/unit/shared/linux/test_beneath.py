@@ -109,7 +109,7 @@ def test_a_path_through_a_file_is_no_directory(volume):
         _at(volume[1], "sub/file/more")
 
 
-def test_missing_directories_are_made_with_the_given_mode_whatever_the_umask(volume):
+def test_missing_directories_are_created_with_the_given_mode_despite_the_umask(volume):
     root, directory = volume
     before = os.umask(0o077)
     try:

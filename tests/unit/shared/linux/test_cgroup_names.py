@@ -42,7 +42,7 @@ def test_the_cgroup_name_is_parsed_from_the_directory_of_its_slice(name):
     assert parse_root(path_of(name, "systemd"), "systemd") == name
 
 
-def test_a_cgroup_that_is_named_as_it_is_keeps_its_name():
+def test_an_explicit_cgroup_name_stays_unchanged():
     assert plain_path("/system.slice/containerd.service") == "/system.slice/containerd.service"
     assert plain_path("system//slice/") == "/system/slice"
     with pytest.raises(CgroupNameError):

@@ -8,7 +8,7 @@ from actors.shared.linux import command
 from actors.shared.linux.command import run
 
 
-async def test_a_command_that_fails_gives_its_text_and_one_that_is_missing_its_name() -> None:
+async def test_a_failed_command_gives_its_output_and_a_missing_one_its_name() -> None:
     assert await run(["/bin/sh", "-c", "echo broken >&2; exit 1"]) == "broken"
     assert await run(["/bin/sh", "-c", "exit 3"]) == "failed"
     assert await run(["/bin/true"]) == ""

@@ -35,7 +35,7 @@ def test_a_score_is_written_for_the_process_it_is_meant_for(tmp_path):
         set_score(1, pid=43, proc=str(tmp_path))
 
 
-def test_a_score_that_is_not_permitted_is_reported_and_no_error(monkeypatch):
+def test_a_refused_score_is_reported_and_no_error(monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 

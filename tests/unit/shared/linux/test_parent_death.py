@@ -29,7 +29,7 @@ def _is_gone(pid: int) -> bool:
     return not command(pid)
 
 
-def test_a_command_ends_whose_starter_ended_before_it_was_tied():
+def test_a_command_ends_if_its_starter_ended_first():
     for _ in range(5):
         output = subprocess.check_output([sys.executable, "-c", STARTER, "0"])
         pid = int(output)

@@ -63,7 +63,7 @@ async def test_a_process_that_a_program_leaves_behind_is_killed_too() -> None:
     await asyncio.to_thread(_wait, lambda: not _runs(other))
 
 
-async def test_a_program_whose_number_another_process_has_is_not_killed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reused_pid_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[int] = []
     async with running(["/bin/true"]) as process:
         await process.wait()

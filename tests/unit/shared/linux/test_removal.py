@@ -94,7 +94,7 @@ def test_a_tree_of_any_depth_goes_without_running_out_of_files(tmp_path, way, de
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_cannot_be_removed_keeps_no_other(tmp_path, way, monkeypatch):
+def test_a_file_that_cannot_be_removed_does_not_keep_others(tmp_path, way, monkeypatch):
     for name in ("a/kept", "a/gone", "b/gone", "c"):
         (tmp_path / "top" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "top" / name).touch()

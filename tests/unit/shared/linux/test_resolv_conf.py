@@ -32,6 +32,6 @@ def test_domains_of_the_host_leave_room_for_those_of_the_cluster(text: str, clus
     assert found == (f"Resolv.conf file '{PATH}' contains search line {words}" if words else "")
 
 
-def test_a_domain_that_resolvers_would_abort_on_is_reported() -> None:
+def test_a_domain_that_resolvers_reject_is_reported() -> None:
     text = f'Resolv.conf file "{PATH}" contains a search path which length is more than allowed 253 chars!'
     assert exceeded(PATH, searching(1, 254), cluster_domain=True) == text

@@ -211,7 +211,7 @@ def test_a_metric_with_a_prefix_of_the_kubelet_is_one_of_its_metrics():
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
-def test_help_says_more_than_the_name(metric):
+def test_help_has_more_words_than_the_name(metric):
     assert len(metric.help.split()) > 1
     assert metric.help.replace(" ", "_") not in metric.name
     assert bool(metric.buckets) == (metric.kind == "histogram")

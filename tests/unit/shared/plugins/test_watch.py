@@ -113,7 +113,7 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
-async def test_a_plugin_is_taken_when_its_socket_comes_and_given_back_when_it_goes(node: Node) -> None:
+async def test_a_plugin_is_registered_with_its_socket_and_removed_without_it(node: Node) -> None:
     async with node:
         node.come("a.sock")
         await node.harness.wait(lambda: node.plugins.received == [("a.sock", "")])
@@ -134,7 +134,7 @@ async def test_a_type_without_a_server_is_refused_with_the_reason(node: Node) ->
         assert node.counted() == {("a.sock", DESIRED)}
 
 
-async def test_a_type_that_another_actor_serves_is_left_to_it(node: Node) -> None:
+async def test_a_type_served_by_another_actor_is_ignored(node: Node) -> None:
     async with node:
         node.come("a.sock", OTHER)
         node.come("b.sock")
@@ -154,7 +154,7 @@ async def test_an_invalid_plugin_is_notified_and_checked_again(node: Node) -> No
         assert node.plugins.received == [("a.sock", text), ("a.sock", "")]
 
 
-async def test_a_plugin_whose_registration_failed_is_given_back_when_it_goes(node: Node) -> None:
+async def test_a_plugin_with_a_failed_registration_is_removed_with_its_socket(node: Node) -> None:
     async with node:
         node.served.fails = "half way"
         node.come("a.sock")

@@ -94,7 +94,7 @@ def test_any_text_is_pressure_or_none(text):
     assert psi_of(text) is None or text.strip()
 
 
-def test_cgroups_of_pods_are_found_whichever_driver_made_them(tmp_path):
+def test_cgroups_of_pods_are_found_for_both_drivers(tmp_path):
     ids = ["0123456789abcdef" * 4, "fedcba9876543210" * 4]
     (tmp_path / f"kubepods/burstable/pod1-a/{ids[0]}").mkdir(parents=True)
     (tmp_path / "kubepods/pod2").mkdir()

@@ -56,7 +56,7 @@ def test_a_root_has_no_parent_and_a_success_no_status() -> None:
     assert (got.parent_span_id, got.HasField("status"), scoped.scope.version) == (b"", False, "v1")
 
 
-def test_flags_say_whether_the_parent_is_of_another_process() -> None:
+def test_flags_mark_a_parent_in_another_process() -> None:
     local = SpanContext(trace_id=CONTEXT.trace_id, span_id=b"p" * 8, sampled=True)
     scoped = encoded(span(), span(parent=local), span(parent=PARENT)).resource_spans[0].scope_spans[0]
     assert [one.flags for one in scoped.spans] == [0x101, 0x101, 0x301]

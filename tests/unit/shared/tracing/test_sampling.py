@@ -28,7 +28,7 @@ def test_a_million_of_a_million_is_everything(trace_id: bytes) -> None:
 
 
 @given(IDS, st.integers(0, MILLION), st.booleans())
-def test_a_parent_decides_whatever_the_rate(trace_id: bytes, rate: int, sampled: bool) -> None:
+def test_a_parent_decides_at_any_rate(trace_id: bytes, rate: int, sampled: bool) -> None:
     assert is_sampled(parent(sampled=sampled), trace_id, bound_of(rate)) is sampled
 
 

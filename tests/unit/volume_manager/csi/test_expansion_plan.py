@@ -100,7 +100,7 @@ def test_a_claim_whose_volume_was_expanded_has_its_size_and_no_condition_of_a_re
         ("FAILED_PRECONDITION", False, "2Gi", None),
     ],
 )
-def test_a_claim_says_that_the_node_failed_and_whether_it_can_never_work(
+def test_a_failed_expansion_is_in_the_claim_as_retryable_or_infeasible(
     code: str, again: bool, wanted: str, step: str | None
 ) -> None:
     before = {"type": "NodeResizeError", "message": "an older one"}

@@ -43,7 +43,7 @@ def test_a_mount_below_another_mount_needs_no_mount_point() -> None:
     assert points(*((path, path) for path in paths[1:]), ("v", "/v")) == ["a", "a-b", "ab"]
 
 
-def test_a_path_that_only_begins_alike_or_is_the_volumes_own_is_none() -> None:
+def test_a_path_with_only_a_common_prefix_is_no_mount_point() -> None:
     assert points(("v", "/v"), ("w", "/very"), ("x", "/"), ("y", "/v/..data")) == []
 
 

@@ -109,7 +109,7 @@ def test_an_object_that_cannot_be_had_is_reported(reason: str, optional: bool, t
         )
 
 
-def test_a_projected_volume_says_what_is_wrong_with_each_source() -> None:
+def test_a_projected_volume_reports_each_wrong_source() -> None:
     given = Content({SECRET: ObjectState(SECRET, reason="NotFound"), CONFIG: ObjectState(CONFIG, reason="NotFound")})
     sources = [{"configMap": {"name": "c"}}, {"secret": {"name": "s"}}, {"secret": {"name": "s"}}]
     with pytest.raises(ContentError) as error:
@@ -166,7 +166,7 @@ def test_a_token_is_the_users_or_the_groups_alone_where_there_is_one() -> None:
     assert only_user(pod(containers=containers)) is None
 
 
-def test_no_token_is_asked_for_less_than_ten_minutes() -> None:
+def test_no_token_is_requested_for_less_than_ten_minutes() -> None:
     volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 5}}]}}
     of = pod(volume)
     assert of.spec.volumes[0].projected is not None
@@ -224,9 +224,7 @@ async def test_a_token_is_kept_until_a_fifth_of_its_life_is_left() -> None:
 
 
 @pytest.mark.parametrize(("forbidden", "unknown"), [(2, 0), (0, 2), (1, 1)])
-async def test_a_server_that_does_not_know_yet_that_the_pod_is_here_is_asked_again_within_a_second(
-    forbidden: int, unknown: int
-) -> None:
+async def test_a_server_that_does_not_know_the_pod_yet_is_retried_within_a_second(forbidden: int, unknown: int) -> None:
     server = Server()
     server.forbidden, server.unknown, began = forbidden, unknown, server.now
     assert await server.tokens.get(WANTED) == "token 3"

@@ -91,7 +91,7 @@ def test_a_device_that_cannot_be_read_is_not_free(tmp_path: Path) -> None:
         ("echo PTTYPE=gpt", "exit 0", "mount failed: exit status 32\n"),
     ],
 )
-def test_a_device_that_is_not_well_is_not_mounted(
+def test_a_damaged_device_is_not_mounted(
     programs: Path, monkeypatch: pytest.MonkeyPatch, blkid: str, fsck: str, error: str
 ) -> None:
     monkeypatch.setattr(disk_format, "stat", SimpleNamespace(S_ISBLK=lambda mode: True))

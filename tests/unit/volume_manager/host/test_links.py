@@ -11,9 +11,7 @@ from actors.volume_manager.host.links import link_device
 
 
 @pytest.mark.parametrize("name", ["pv", "p" * 253])
-def test_a_device_is_linked_whatever_the_length_of_its_name_and_again_after_a_death_in_between(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_device_with_any_name_is_linked_again_after_a_crash(tmp_path: Path, name: str) -> None:
     link = f"{tmp_path}/pods/u/volumeDevices/kubernetes.io~csi/{name}"
     link_device(link, "/dev/one")
     assert os.readlink(link) == "/dev/one"

@@ -58,9 +58,7 @@ def test_slices_change_every_file_once_and_the_top_last(volume: Path) -> None:
     assert volume.stat().st_mode & 0o2770 == 0o2770
 
 
-def test_a_file_that_cannot_be_changed_is_counted_and_holds_up_nothing(
-    volume: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_changed_is_counted_and_skipped(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     change = ownership._change
 
     def refuse(name: str, directory: int, group: int) -> None:

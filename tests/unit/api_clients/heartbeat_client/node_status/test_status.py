@@ -237,7 +237,7 @@ def test_amounts_are_written_as_the_server_writes_them(resource, amount, text):
     assert written(resource, amount) == text == canonical(text)
 
 
-def test_images_have_one_order_whatever_the_runtimes_is():
+def test_images_have_one_order_for_any_order_of_the_runtime():
     images = [
         ContainerImage(["b:1", "b@sha256:2", "b@sha256:1"], 5),
         ContainerImage(["a:1"], 5),

@@ -15,7 +15,7 @@ def proc(tmp_path):
     return tmp_path
 
 
-def test_a_kernel_that_is_as_wanted_is_left_alone(proc):
+def test_a_correct_kernel_setting_is_not_written(proc):
     assert differing(str(proc)) == {}
     assert list(set_all(str(proc))) == []
 

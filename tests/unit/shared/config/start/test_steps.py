@@ -104,7 +104,7 @@ def test_the_directories_are_made_with_their_modes_whatever_the_umask(agent, tmp
     assert modes["root/pki"] == modes["root/checkpoints"] == modes["root/troupelet"] == 0o700
 
 
-def test_a_directory_of_ours_that_is_too_wide_is_narrowed_and_one_of_the_host_is_left_alone(agent, tmp_path):
+def test_modes_of_own_directories_are_narrowed_and_of_host_directories_kept(agent, tmp_path):
     layout.make(agent)
     (tmp_path / "root/pki").chmod(0o777)
     (tmp_path / "root/pods").chmod(0o700)
@@ -126,7 +126,7 @@ def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
     assert not {agent.root_dir, agent.cert_dir} & set(record.made)
 
 
-def test_a_directory_that_cannot_be_made_is_named(agent, tmp_path):
+def test_a_directory_that_cannot_be_created_is_named(agent, tmp_path):
     (tmp_path / "root").write_text("in the way")
     with pytest.raises(ConfigErrors) as caught:
         layout.make(agent)

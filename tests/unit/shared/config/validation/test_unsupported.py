@@ -48,7 +48,7 @@ def test_a_gate_listed_as_missing_is_off_and_has_no_reader(gate: str) -> None:
     assert not NODE_GATES[gate].default
 
 
-def test_a_gate_whose_feature_is_missing_is_named_when_it_is_on() -> None:
+def test_an_enabled_gate_of_a_missing_feature_is_named() -> None:
     (warning,) = without_effect(KubeletConfiguration(featureGates={"NativeHistograms": True, "SELinuxMount": False}))
     assert warning == "accepted without effect: feature gate NativeHistograms (not done here: native histogram)"
     assert without_effect(KubeletConfiguration(featureGates={"NativeHistograms": False})) == []
@@ -93,7 +93,7 @@ def test_one_warning_names_all_that_has_no_effect() -> None:
 
 
 @pytest.mark.parametrize("gate", sorted(REFUSED_GATES))
-def test_a_gate_whose_feature_is_missed_is_refused_with_the_reason(gate: str) -> None:
+def test_a_gate_of_a_required_missing_feature_is_refused_with_the_reason(gate: str) -> None:
     assert not NODE_GATES[gate].default
     assert gate not in MISSING_GATES
     data = {"apiVersion": API_VERSION, "kind": KIND, "featureGates": {gate: True}}
