@@ -40,6 +40,12 @@ def emptied_cgroups(scope: Scope) -> list[str]:
     return found
 
 
+def kept_for_others(scope: Scope) -> list[str]:
+    """Those of them that are there."""
+    present = processes.hierarchies()
+    return sorted(f"/{one}" for one in set(emptied_cgroups(scope)) if any(Path(each, one).is_dir() for each in present))
+
+
 def others_in_cgroups(scope: Scope) -> Iterator[str]:
     """Processes and cgroups of others that keep the agent's cgroups, and those above the pods' cgroups, from being
     removed."""

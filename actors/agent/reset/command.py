@@ -22,6 +22,7 @@ from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
 
 from . import runtime_pods
+from .cgroups import kept_for_others
 from .host_resources import KINDS, HostResources, look
 from .removal import remove
 from .runtime_pods import RuntimePod
@@ -89,7 +90,11 @@ def _remove(context: Context, scope: Scope, before: HostResources, pods: Sequenc
                     held.callback(Lock(Path(directory)).release)
                 except AlreadyRunning as error:
                     raise CommandError(REFUSED, f"{error}: stop it first") from None
-        wrong = remove(scope, pods, alone=not [*kubelets()])
+        alone = not [*kubelets()]
+        wrong = remove(scope, pods, alone=alone)
+        if not alone and (kept := kept_for_others(scope)):
+            text = "another node agent runs here, which may have these empty cgroups in common with this one: they stay"
+            print(f"supervise: {text}: {', '.join(kept)}", file=sys.stderr)  # noqa: T201
         if scope.keep_pods and not wrong:
             start_records.hand_over(scope.state_dir)
     return _result(context, scope, before, wrong)

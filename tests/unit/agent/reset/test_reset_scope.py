@@ -8,16 +8,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from actors.agent import command
-from actors.agent.reset.command import done, listed
+from actors.agent.reset.cgroups import kept_for_others
+from actors.agent.reset.command import _remove, done, listed
 from actors.agent.reset.host_resources import HostResources, files, links, look, remaining, sockets
 from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord, with_start
+from supervision.cli.command import Context
 from tests.support.kept_files import KEPT
 
 
@@ -209,3 +212,24 @@ def test_a_manifest_among_the_directories_of_pods_is_no_pod_and_stays(tmp_path: 
     assert scope.uids() == ["uid-1"]
     assert f"{tmp_path}/pods/web.yaml" not in [*files(scope)]
     assert f"{tmp_path}/pods/web.yaml" in remaining(scope)
+
+
+def test_empty_cgroups_that_another_agent_may_share_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.agent.reset.cgroups.processes.hierarchies", lambda: [str(tmp_path / "cpu")])
+    (tmp_path / "cpu" / "top" / "kubepods" / "burstable").mkdir(parents=True)
+    scope = Scope(starts=[at(tmp_path, cgroup_root="/top")])
+    assert kept_for_others(scope) == ["/top/kubepods", "/top/kubepods/burstable"]
+    assert kept_for_others(Scope(starts=scope.starts, keep_pods=True)) == []
+
+
+@pytest.mark.parametrize(("others", "named"), [((1,), True), ((), False)])
+def test_a_reset_names_the_empty_cgroups_only_beside_another_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], others: tuple[int], named: bool
+) -> None:
+    module = "actors.agent.reset.command"
+    monkeypatch.setattr(f"{module}.kubelets", lambda: iter(others))
+    monkeypatch.setattr(f"{module}.remove", lambda scope, pods, *, alone: [])
+    monkeypatch.setattr(f"{module}.kept_for_others", lambda scope: ["/top/kubepods"])
+    monkeypatch.setattr(f"{module}._result", lambda *words: 0)
+    assert _remove(cast(Context, None), Scope(starts=[at(tmp_path)]), HostResources({}, []), []) == 0
+    assert ("they stay: /top/kubepods\n" in capsys.readouterr().err) == named
