@@ -75,8 +75,7 @@ class GetObject(Question["ObjectState"], frozen=True):
 
 
 class ObjectState(Message, frozen=True):
-    """Answer to GetObject. volume_manager also receives it when a Secret or ConfigMap changes that a pod of this node
-    mounts."""
+    """Answer to GetObject."""
 
     ref: ObjectRef
     body: bytes = b""
@@ -84,6 +83,13 @@ class ObjectState(Message, frozen=True):
     reason: str = ""
     """NotFound, Forbidden, Unreachable, Standalone, ..."""
     message: str = ""
+
+
+class ObjectChanged(Message, frozen=True):
+    """To volume_manager: a Secret or ConfigMap that a pod of this node mounts has changed, or is gone. Without the
+    object: many large ones would fill the memory of both."""
+
+    ref: ObjectRef
     coalesce: ClassVar[tuple[str, ...]] = ("ref",)
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectState
+from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectChanged
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
@@ -191,8 +191,8 @@ class VolumeManager(Actor):
         return DriverFigures(await self._measurements.measure() if self._csi is not None else [])
 
     # -- facts from other actors --------------------------------------------------------------------------------------
-    @on(ObjectState)
-    def on_object(self, message: ObjectState, sender: Address) -> None:
+    @on(ObjectChanged)
+    def on_object(self, message: ObjectChanged, sender: Address) -> None:
         """A Secret or ConfigMap that pods of this node mount."""
         self._refresh.object_changed(message.ref)
 

@@ -19,6 +19,7 @@ from actors.api_clients.messages import (
     ApiCall,
     GetObject,
     GetServices,
+    ObjectChanged,
     ObjectRef,
     ObjectState,
     Services,
@@ -152,7 +153,7 @@ class KubeClient(ApiActor):
     # -- objects ------------------------------------------------------------------------------------------------------
     def _object_changed(self, state: ObjectState) -> None:
         self._assigned.object_changed(state)
-        self.tell(VOLUME_MANAGER, state)
+        self.tell(VOLUME_MANAGER, ObjectChanged(state.ref))
 
     def _node_changed(self) -> None:
         body = self.node.objects.get(("", self.agent.node_name))

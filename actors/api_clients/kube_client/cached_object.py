@@ -6,6 +6,7 @@ A node may watch single objects only (the node authorizer allows no more), so th
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
@@ -28,8 +29,11 @@ _PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
 class CachedObjectOwner(Protocol):
     """The interface of a cached object to its actor."""
 
-    client: ApiClient | None
+    permits: asyncio.Semaphore
+    """One is held while an object is read or listed, also by `request`."""
 
+    @property
+    def client(self) -> ApiClient | None: ...
     async def request(self, method: str, path: str) -> Any: ...
     def start_task(self, coroutine: Any, name: str = "") -> asyncio.Task[Any]: ...
     def answered(self) -> None: ...
@@ -77,14 +81,16 @@ class CachedObject:
         self.used_at = now
         self.watched = watched
         self.immutable = False
+        self.too_large = False
+        """It is not kept: there is no room."""
         self.state: ObjectState | None = None
-        """The server's last answer; None before the first."""
+        """The server's last answer; None before the first, and for one that is too large."""
+        self._digest = b""
         self.error: ObjectState | None = None
         """The error of the last attempt, None after an answer."""
         self.read_at = float("-inf")
         self._answered = asyncio.Event()
-        self._reflector: Reflector | None = None
-        self._task: asyncio.Task[Any] | None = None
+        self._watch: tuple[Reflector, asyncio.Task[Any]] | None = None
         self._reading: asyncio.Task[ObjectState] | None = None
         if watched:
             self.follow()
@@ -109,28 +115,38 @@ class CachedObject:
 
     @property
     def running(self) -> bool:
-        return self._task is not None
+        return self._watch is not None
 
     # -- watch ------------------------------------------------------------------------------------------------------
     def follow(self) -> None:
         """Start the watch, unless it runs or the object is immutable."""
-        if self._task is None and self._owner.client is not None and not self.immutable:
+        if self._watch is None and self._owner.client is not None and not self.immutable:
             from actors.shared.api.reflector import Reflector
 
             query = {"fieldSelector": f"metadata.name={self.ref.name}"}
             self._answered.clear()
-            self._reflector = Reflector(self._owner.client, collection_path(self.ref), query, self)
-            self._task = self._owner.start_task(self._reflector.run(), f"watch {self.ref.kind}")
+            path = collection_path(self.ref)
+            reflector = Reflector(self._owner.client, path, query, self, permits=self._owner.permits)
+            self._watch = reflector, self._owner.start_task(reflector.run(), f"watch {self.ref.kind}")
 
     def wake(self) -> None:
         """The server answers again: end the watch's backoff."""
-        if self._reflector is not None:
-            self._reflector.wake()
+        if self._watch is not None:
+            self._watch[0].wake()
+
+    @property
+    def kept_bytes(self) -> int:
+        return len(self.state.body) if self.state is not None else 0
+
+    def drop(self) -> None:
+        """Keep the object no longer, and do not watch it: it is read for each question."""
+        self.too_large, self.watched, self.state = True, False, None
+        self._owner.start_task(self._stop_later(), "too large")
 
     def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        if self._watch is not None:
+            self._watch[1].cancel()
+            self._watch = None
 
     async def current(self, wait: float) -> ObjectState:
         """The watched state; waits up to `wait` seconds for the first answer."""
@@ -157,17 +173,17 @@ class CachedObject:
         try:
             answer = await self._owner.request("GET", object_path(self.ref))
         except NotFound:
-            self._set_state(missing(self.ref))
+            found = missing(self.ref)
         except ApiError as error:
             self.error = state_of_error(self.ref, error)
             return self.state or self.error  # the last known state, if there is one
         else:
-            self._set_state(ObjectState(self.ref, answer.body))
+            found = ObjectState(self.ref, answer.body)
         finally:
             self._reading = None
+        self._set_state(found)
         self.read_at = now
-        assert self.state is not None  # noqa: S101 - it has just been made
-        return self.state
+        return found
 
     # -- callbacks of the reflector -----------------------------------------------------------------------------------
     def replaced(self, items: list[Item]) -> None:
@@ -193,17 +209,23 @@ class CachedObject:
         self._owner.answered()
 
     def _set_state(self, state: ObjectState) -> None:
-        before, self.state, self.error = self.state, state, None
+        before, self._digest = self._digest, _digest(state)
+        self.state, self.error = None if self.too_large else state, None
         self._answered.set()
         self.immutable = bool(state.body) and _is_immutable(state.body)
         if self.immutable:
             self._owner.start_task(self._stop_later(), "immutable")
-        if state != before:
+        if self._digest != before:
             self._on_change(state)
 
     async def _stop_later(self) -> None:
         """Stop in a task of its own, because the reflector is running this callback."""
         self.stop()
+
+
+def _digest(state: ObjectState) -> bytes:
+    """Of an object, or of its absence; it is kept where the object is not."""
+    return hashlib.blake2b(state.body or state.reason.encode(), digest_size=16).digest()
 
 
 def _is_immutable(body: bytes) -> bool:

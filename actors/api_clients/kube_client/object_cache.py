@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.shared.api.errors import ApiError
 
 from .cached_object import IDLE_SECONDS, CachedObject, CachedObjectOwner
+
+if TYPE_CHECKING:
+    from actors.shared.api.client import ApiClient
 
 MAX_WATCHES: Final = 300
 """Each is a stream; further objects are read again when they are older than the TTL (strategy Cache)."""
@@ -16,20 +21,60 @@ DEFAULT_TTL: Final = 60.0
 """Seconds, for a node without the annotation."""
 NODE: Final = ""
 """In place of a pod's UID, for references of the node itself."""
+MOST_BYTES: Final = 32 << 20
+"""Of all objects that are kept. The largest of more are not kept, but read for each question and as those without a
+watch: their pods have as many as they like, and this actor has a ceiling of memory."""
+AT_ONCE: Final = 8
+"""The most objects that are read at once."""
 MAX_READS: Final = 20
 """Limit of the objects that are read again in one round."""
+
+
+class ObjectsActor(Protocol):
+    """The interface of the cache to its actor."""
+
+    client: ApiClient | None
+
+    async def request(self, method: str, path: str) -> Any: ...
+    def start_task(self, coroutine: Any, name: str = "") -> asyncio.Task[Any]: ...
+    def answered(self) -> None: ...
+    def failed(self, error: ApiError) -> None: ...
+
+
+class _FewReads(CachedObjectOwner):
+    """The actor, which reads only a few objects at once."""
+
+    def __init__(self, actor: ObjectsActor) -> None:
+        self._actor, self.permits = actor, asyncio.Semaphore(AT_ONCE)
+
+    @property
+    def client(self) -> ApiClient | None:
+        return self._actor.client
+
+    async def request(self, method: str, path: str) -> Any:
+        async with self.permits:
+            return await self._actor.request(method, path)
+
+    def start_task(self, coroutine: Any, name: str = "") -> asyncio.Task[Any]:
+        return self._actor.start_task(coroutine, name)
+
+    def answered(self) -> None:
+        self._actor.answered()
+
+    def failed(self, error: ApiError) -> None:
+        self._actor.failed(error)
 
 
 class ObjectCache:
     def __init__(
         self,
-        owner: CachedObjectOwner,
+        owner: ObjectsActor,
         strategy: str,
         on_change: Callable[[ObjectState], None],
         clock: Callable[[], float],
     ) -> None:
         """`strategy`: Watch, Cache or Get. `on_change` is called with each new state of a mounted object."""
-        self._owner, self._strategy, self._on_change, self._clock = owner, strategy, on_change, clock
+        self._owner, self._strategy, self._on_change, self._clock = _FewReads(owner), strategy, on_change, clock
         self._ttl = DEFAULT_TTL
         self._objects: dict[ObjectRef, CachedObject] = {}
         self._of_pod: dict[str, Mapping[ObjectRef, bool]] = {}
@@ -62,8 +107,7 @@ class ObjectCache:
             if cached is None:
                 watched = self._strategy == "Watch" and watches < MAX_WATCHES
                 watches += watched
-                cached = CachedObject(self._owner, ref, self._tell_change, now=self._clock(), watched=watched)
-                self._objects[ref] = cached
+                cached = self._objects[ref] = self._made(ref, self._changed, watched=watched)
             cached.refer(uid, mounted=mounted)
         for ref in before.keys() - refs.keys():
             self._release(ref, uid)
@@ -84,19 +128,35 @@ class ObjectCache:
             cached.stop()
             del self._objects[ref]
 
-    def _tell_change(self, state: ObjectState) -> None:
+    def _made(self, ref: ObjectRef, on_change: Callable[[ObjectState], None], *, watched: bool = False) -> CachedObject:
+        return CachedObject(self._owner, ref, on_change, now=self._clock(), watched=watched)
+
+    def _changed(self, state: ObjectState) -> None:
+        self._make_room()
         cached = self._objects.get(state.ref)
         if cached is not None and cached.mounted:
             self._on_change(state)
+
+    def _make_room(self) -> None:
+        """Drop the largest objects until the rest has room. The node's own stay."""
+        kept = [one for one in self._objects.values() if one.kept_bytes and NODE not in one.users]
+        size = sum(one.kept_bytes for one in kept)
+        for one in sorted(kept, key=lambda one: one.kept_bytes, reverse=True) if size > MOST_BYTES else ():
+            if size <= MOST_BYTES:
+                return
+            size -= one.kept_bytes
+            one.drop()
 
     # -- reading ------------------------------------------------------------------------------------------------------
     async def get(self, ref: ObjectRef, wait: float) -> ObjectState:
         """The current state. An object without a reference is read, and not cached."""
         now = self._clock()
-        cached = self._objects.get(ref) or CachedObject(self._owner, ref, lambda state: None, now=now)
+        cached = self._objects.get(ref) or self._made(ref, lambda state: None)
         cached.use(now)
         if cached.watched:
-            return await cached.current(wait)
+            state = await cached.current(wait)
+            if not cached.too_large:
+                return state
         return await cached.read(now, 0.0 if self._strategy == "Get" or not cached.users else self._ttl)
 
     def error(self, ref: ObjectRef) -> ObjectState | None:

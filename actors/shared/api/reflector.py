@@ -8,6 +8,7 @@ newest state (no resourceVersion), because a stale cache could lack a pod that r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -101,7 +102,10 @@ class Reflector:
         *,
         policy: BackoffPolicy = BACKOFF,
         rng: random.Random | None = None,
+        permits: asyncio.Semaphore | None = None,
     ) -> None:
+        """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once."""
+        self._permits = permits or contextlib.nullcontext()
         self._client, self._path, self._query, self._store = client, path, dict(query), store
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
         self._version = ""
@@ -163,11 +167,12 @@ class Reflector:
             pass
 
     async def _list(self) -> None:
-        answer = await self._client.call("GET", self._path, query=self._query, timeout=LIST_SECONDS)
-        version, items = read_list(answer)
-        self._version = version
-        self._store.answered()
-        self._store.replaced(items)
+        async with self._permits:
+            answer = await self._client.call("GET", self._path, query=self._query, timeout=LIST_SECONDS)
+            version, items = read_list(answer)
+            self._version = version
+            self._store.answered()
+            self._store.replaced(items)
 
     async def _watch(self) -> bool:
         """Whether there was an event."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
@@ -10,6 +11,8 @@ from supervision.actor import Actor, AskError
 
 OBJECT_SECONDS: Final = 5.0
 CALL_SECONDS: Final = 15.0
+AT_ONCE: Final = 4
+"""The most objects that are on their way: each may have a megabyte, and a volume names any number."""
 
 
 class VolumeObjects:
@@ -17,12 +20,14 @@ class VolumeObjects:
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
+        self._permits = asyncio.Semaphore(AT_ONCE)
         self.tokens = ServiceTokens(self.call)
 
     async def object(self, ref: ObjectRef) -> ObjectState:
         question = GetObject(ref, OBJECT_SECONDS)
         try:
-            return await self._actor.ask(KUBE_CLIENT, question, timeout=OBJECT_SECONDS + 5.0)
+            async with self._permits:
+                return await self._actor.ask(KUBE_CLIENT, question, timeout=OBJECT_SECONDS + 5.0)
         except AskError as error:
             return ObjectState(ref, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")
 

@@ -19,8 +19,8 @@ from actors.api_clients.messages import (
     CredentialsChanged,
     GetObject,
     GetServices,
+    ObjectChanged,
     ObjectRef,
-    ObjectState,
     Services,
 )
 from actors.config_controller.messages import ConfigMapAssigned
@@ -178,7 +178,7 @@ async def test_an_actor_that_sends_hello_gets_everything_again(tmp_path: Path) -
         add_settings(server)
         add_pod(server, "a", **MOUNTED)
         async with harness_of(joined(server)) as harness:
-            await harness.wait_sent(ObjectState)
+            await harness.wait_sent(ObjectChanged)
             harness.clear()
             await harness.deliver(Hello(STATUS_MANAGER, 2))
             assert [name for name, message in harness.outbox if isinstance(message, SourcePods)] == ["status_manager"]
@@ -194,10 +194,11 @@ async def test_objects_that_a_pod_mounts_are_watched_and_changes_are_reported(tm
             assert (found["metadata"], found["data"]) == (made["metadata"], made["data"])
             harness.clear()
             server.patch("configmaps", "settings", {"data": {"k": "2"}}, "web")
-            told = await harness.wait_sent(ObjectState, to="volume_manager")
-            assert json.loads(told.body)["data"] == {"k": "2"}
+            assert (await harness.wait_sent(ObjectChanged, to="volume_manager")).ref == SETTINGS
+            assert json.loads((await harness.deliver(GetObject(SETTINGS))).body)["data"] == {"k": "2"}
             server.delete("configmaps", "settings", "web")
-            assert (await harness.wait_sent(ObjectState, count=2)).reason == "NotFound"
+            await harness.wait_sent(ObjectChanged, count=2)
+            assert (await harness.deliver(GetObject(SETTINGS))).reason == "NotFound"
             assert "fieldSelector=metadata.name%3Dsettings" in server.requests_for("list", "configmaps")[0].target
 
 
@@ -223,7 +224,7 @@ async def test_the_watch_of_an_immutable_object_ends(tmp_path: Path) -> None:
         add_settings(server, immutable=True)
         add_pod(server, "a", **MOUNTED)
         async with harness_of(joined(server)) as harness:
-            await harness.wait_sent(ObjectState)
+            await harness.wait_sent(ObjectChanged)
             await harness.wait(lambda: harness.actor.objects.watches == 0, "the end of the watch")
             assert (await harness.deliver(GetObject(SETTINGS))).body
             assert len(server.requests_for("list", "configmaps")) == 1
@@ -236,7 +237,8 @@ async def test_a_missing_object_is_reported_as_missing_and_again_when_it_appears
         state = await harness.deliver(GetObject(SETTINGS))
         assert (state.reason, state.message) == ("NotFound", 'configmaps "settings" not found')
         add_settings(server)
-        assert (await harness.wait_sent(ObjectState, count=2)).body
+        await harness.wait_sent(ObjectChanged, count=2)
+        assert (await harness.deliver(GetObject(SETTINGS))).body
 
 
 async def test_an_object_that_is_forbidden_for_a_moment_is_waited_for(tmp_path: Path) -> None:
@@ -267,7 +269,7 @@ async def test_without_watches_objects_are_asked_for(tmp_path: Path, strategy: s
                 assert (await harness.deliver(GetObject(SETTINGS))).body
             assert len(server.requests_for("get", "configmaps")) == reads
             assert server.requests_for("watch", "configmaps") == []
-            assert harness.sent(ObjectState, to="volume_manager")
+            assert harness.sent(ObjectChanged, to="volume_manager")
 
 
 async def test_services_are_of_the_namespace_and_trimmed(tmp_path: Path) -> None:

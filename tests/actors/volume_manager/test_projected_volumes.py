@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState, RecordEvent
+from actors.api_clients.messages import (
+    ApiAnswer,
+    ApiCall,
+    GetObject,
+    ObjectChanged,
+    ObjectRef,
+    ObjectState,
+    RecordEvent,
+)
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import RetryMounts, worker_of
 from actors.shared.config.agent import Agent
@@ -65,7 +73,7 @@ class Node:
 
     async def changed(self, state: ObjectState) -> None:
         self.objects[state.ref] = state
-        await self.harness.deliver(state)
+        await self.harness.deliver(ObjectChanged(state.ref))
         await self.harness.advance(0.0)
 
 

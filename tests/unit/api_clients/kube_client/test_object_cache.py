@@ -198,3 +198,51 @@ async def test_an_object_without_a_pod_is_not_kept() -> None:
     site.server.objects = {"x": body("x")}
     assert (await site.objects.get(ref("x"), 1)).body
     assert len(site.objects) == 0
+
+
+async def test_the_largest_objects_of_too_many_bytes_are_not_kept_and_still_read_and_their_changes_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(object_cache, "MOST_BYTES", 1500)
+    site = Site("Watch")
+    site.server.objects = {name: {**body(name), "data": {"k": "x" * 1000}} for name in ("large", "larger")}
+    site.server.objects["larger"]["data"]["more"] = "x" * 100
+    site.server.objects["small"] = body("small")
+    site.objects.refer("pod", {ref(name): True for name in ("small", "larger", "large")})
+    await site.settle()
+    assert site.objects.watches == 2
+    assert sorted(state.ref.name for state in site.received) == ["large", "larger", "small"]
+    for _ in range(2):
+        state = await site.objects.get(ref("larger"), 1.0)
+        assert json.loads(state.body) == site.server.objects["larger"]
+    assert site.server.reads == ["larger", "larger"]
+    site.received.clear()
+    site.server.objects["larger"]["data"]["k"] = "y" * 1000
+    await site.upkeep(site.objects.ttl * 2)
+    await site.upkeep(site.objects.ttl * 2)
+    assert [state.ref.name for state in site.received] == ["larger"], "told once"
+
+
+async def test_only_so_many_objects_are_on_their_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_cache, "AT_ONCE", 2)
+    for strategy in ("Watch", "Cache"):
+        site, going_on, most = Site(strategy), 0, 0
+        call, request = site.server.call, site.server.request
+
+        async def counted(answer: Coroutine[Any, Any, ApiResponse]) -> ApiResponse:
+            nonlocal going_on, most
+            going_on += 1
+            most = max(most, going_on)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            going_on -= 1
+            return await answer
+
+        monkeypatch.setattr(site.server, "call", lambda *a, call=call, **k: counted(call(*a, **k)))
+        monkeypatch.setattr(site.server, "request", lambda *a, request=request: counted(request(*a)))
+        names = [str(number) for number in range(6)]
+        site.server.objects = {name: body(name) for name in names}
+        site.objects.refer("pod", {ref(name): True for name in names})
+        found = await asyncio.gather(*(site.objects.get(ref(name), 5.0) for name in names))
+        assert [json.loads(state.body) for state in found] == list(site.server.objects.values())
+        assert most == 2
