@@ -16,12 +16,13 @@ MOUNT_DEVICE: Final = "MountVolume.MountDevice"
 SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
 """Like MOUNT_DEVICE, for a volume that pods use as a device."""
 MAP_DEVICE: Final = "MapVolume.MapPodDevice"
+MAP_BLOCK: Final = "MapVolume.MapBlockVolume"
 CHECK_NODE: Final = "MountVolume.NodeAffinity check"
 CHECK_NODE_OF_DEVICE: Final = "MapVolume.NodeAffinity check"
 CHECK_OPTIONS: Final = "MountVolume.MountOptionSupport check"
 EXPAND: Final = "MountVolume.Setup failed while expanding volume"
 EXPAND_DEVICE: Final = "MapVolume.MarkVolumeAsMounted failed while expanding volume"
-_MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE, EXPAND_DEVICE)
+_MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE, MAP_BLOCK, EXPAND_DEVICE)
 _EXPANSIONS: Final = (EXPAND, EXPAND_DEVICE)
 
 

@@ -161,9 +161,10 @@ def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
 
 
 def mount_options(volume: PersistentVolume) -> list[str]:
-    """The mount options of the volume, starting with the older annotation's."""
-    annotated = volume.metadata.annotations.get(OPTIONS_ANNOTATION, "").split(",")
-    return [option for option in (*annotated, *volume.spec.mountOptions) if option]
+    """The mount options of the volume; those of the older annotation count alone."""
+    annotated = volume.metadata.annotations.get(OPTIONS_ANNOTATION)
+    given = volume.spec.mountOptions if annotated is None else annotated.split(",")
+    return [option for option in given if option]
 
 
 def checked_name(volume: ClaimedVolume) -> str:

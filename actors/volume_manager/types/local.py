@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from actors.shared.kube.persistent_volumes import LocalVolumeSource
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
-from actors.volume_manager.failure_texts import MOUNT_DEVICE, NEW_MOUNTER, MountError
+from actors.volume_manager.failure_texts import MAP_BLOCK, MOUNT_DEVICE, NEW_MOUNTER, MountError
 from actors.volume_manager.host.directories import DIRECTORY_MODE
 from actors.volume_manager.host.links import link_device
 from actors.volume_manager.host.local_volumes import DEVICE
@@ -102,13 +102,13 @@ class LocalDevice(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = PLUGIN
     target: str
 
-    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
         if error := await tools.calls.run(self.target, CHECK, {"path": self.target, "type": "BlockDevice"}, str):
-            return error
+            return MountError(error, MAP_BLOCK)
         try:
             link_device(self.path, self.target)
         except OSError as failure:
-            return error_text(failure)
+            return MountError(error_text(failure), MAP_BLOCK)
         return ""
 
 

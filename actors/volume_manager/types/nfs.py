@@ -72,8 +72,8 @@ def export_of(source: NFSVolumeSource) -> str:
 
 
 def _options(given: list[str], read_only: bool) -> list[str]:
-    """The mount options, each once, `ro` first."""
-    return list(dict.fromkeys([*(["ro"] if read_only else []), *(option for option in given if option)]))
+    """The mount options, each once, in the kubelet's order."""
+    return sorted({*(["ro"] if read_only else []), *(option for option in given if option)})
 
 
 TYPE: Final = VolumeType(source="nfs", plan=_plan, plan_claim=_plan_claim)
