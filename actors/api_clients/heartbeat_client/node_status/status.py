@@ -105,7 +105,9 @@ def _labels(node: Json, facts: NodeStatusInput) -> None:
 
 def _addresses(node: Json, status: Json, facts: NodeStatusInput, settings: NodeSettings) -> None:
     """With an external cloud its controller sets the addresses; until then it is --node-ip, which is a hint to the
-    controller, or without --node-ip the name alone."""
+    controller, or without --node-ip the name alone. Nothing changes while no interface has the address of --node-ip."""
+    if settings.node_ips and facts.addresses is None:
+        return
     annotations = node.setdefault("metadata", {}).setdefault("annotations", {})
     if settings.external_cloud and settings.node_ips:
         annotations[PROVIDED_NODE_IP] = ",".join(settings.node_ips)

@@ -55,8 +55,8 @@ def _wrong_node_ip(values: Values, text: str) -> str:
     addresses = [address.strip() for address in text.split(",")]
     if not all(names.is_ip(address) for address in addresses):
         return "must be an IP address, or two by comma"
-    if any(address in _ANY_ADDRESS for address in addresses) and values["cloud-provider"] != "external":
-        return "0.0.0.0 and :: need --cloud-provider=external"
+    if len(addresses) > 1 and any(address in _ANY_ADDRESS for address in addresses):
+        return "two addresses must not include 0.0.0.0 or ::, which choose the default address of one family"
     if len(addresses) > 2 or (len(addresses) == 2 and (":" in addresses[0]) == (":" in addresses[1])):
         return "two addresses must be one of IPv4 and one of IPv6"
     return ""

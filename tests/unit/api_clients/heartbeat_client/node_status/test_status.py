@@ -175,6 +175,12 @@ def test_addresses_set_by_a_cloud_provider_are_kept():
     assert changed(after, made(after))
 
 
+def test_a_cloud_gets_no_node_ip_that_no_interface_has():
+    settings = msgspec.structs.replace(SETTINGS, external_cloud=True, node_ips=("10.0.0.7",), node_ip_given=True)
+    node: dict[str, Any] = {"metadata": {"name": "n1"}}
+    assert "annotations" not in made(node, settings, addresses=None)["metadata"]
+
+
 def test_a_node_waits_for_its_clouds_addresses_unless_it_was_given_one():
     cloud = msgspec.structs.replace(SETTINGS, external_cloud=True)
     assert made(settings=cloud)["status"]["addresses"] == [{"type": "Hostname", "address": "n1"}]
