@@ -148,7 +148,8 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
         if answer.exhausted:
             _end_without_room(run, answer)
             return None
-        run.announce("Warning", "FailedMount", overdue(answer.volumes, answer.unattached))
+        if not answer.pod_events:  # the pod only waits, and nothing has said for what
+            run.announce("Warning", "FailedMount", overdue(answer.volumes, answer.unattached))
     if due is None or not now < due <= now + MOUNT_REPORT_SECONDS:
         due = now + MOUNT_REPORT_SECONDS  # also replaces a time from before the clock was set back
     run.report(VolumesPending(answer.message, due))
@@ -164,7 +165,7 @@ def _end_without_room(run: Execution, answer: VolumesFailed) -> None:
 
 
 def overdue(volumes: list[str], unattached: list[str]) -> str:
-    """The kubelet's text."""
+    """The text in the kubelet's log."""
     return f"Unable to attach or mount volumes: {_not_mounted(volumes, unattached)}"
 
 

@@ -119,7 +119,7 @@ async def test_volumes_that_cannot_be_made_are_reported_and_tried_when_they_may_
         await node.until(lambda: node.running("a"))
 
 
-async def test_a_waiting_pod_has_an_event_every_two_minutes(tmp_path):
+async def test_a_pod_whose_volumes_fail_has_the_events_of_its_volumes_alone(tmp_path):
     async with Driven(tmp_path) as node:
         texts = ["no a", "no b"]
         events = [VolumeEvent("FailedMount", text) for text in texts]
@@ -129,9 +129,7 @@ async def test_a_waiting_pod_has_an_event_every_two_minutes(tmp_path):
         assert [text for text, _ in told(node, "FailedMount")] == texts
         for _ in range(14):
             await node.pass_time(10)
-        lists = "unmounted volumes=[a b], unattached volumes=[b], failed to process volumes=[]"
-        text = f"Unable to attach or mount volumes: {lists}: context deadline exceeded"
-        assert [said for said, _ in told(node, "FailedMount")].count(text) == 1
+        assert {said for said, _ in told(node, "FailedMount")} == set(texts)
 
 
 async def test_a_pod_whose_volume_is_not_attached_yet_has_no_event_for_two_minutes(tmp_path):
