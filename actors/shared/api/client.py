@@ -26,6 +26,7 @@ from .access import ServerAccess
 from .connections import Connections
 from .errors import ApiError, Unauthorized, Unreachable, error_of
 from .exchange import (
+    MAX_OBJECT,
     NO_ANSWER,
     ApiResponse,
     Observer,
@@ -101,10 +102,10 @@ class ApiClient:
         body: bytes = b"",
         content_type: str = "application/json",
         timeout: float | None = None,
+        most: int = MAX_OBJECT,
     ) -> ApiResponse:
         """Make a request. `path` has its parts percent-encoded; `timeout` is in seconds, including the wait for the
-        rate
-        limit.
+        rate limit; `most`: bytes of the answer.
 
         Raises an ApiError for anything but 2xx.
         """
@@ -116,7 +117,7 @@ class ApiClient:
         try:
             async with asyncio.timeout(seconds):
                 request.permitted_after(await self._wait_for_rate_limit())
-                return await self._once_more(request)
+                return await self._once_more(request, most)
         except TimeoutError:
             await self.drop()
             raise Unreachable(0, "Unreachable", f"{method} {path}: no answer within {seconds:g} s") from None
@@ -131,10 +132,10 @@ class ApiClient:
             raise
         return wait
 
-    async def _once_more(self, request: RequestAttempt) -> ApiResponse:
+    async def _once_more(self, request: RequestAttempt, most: int) -> ApiResponse:
         """Try at most twice: with new credentials after a 401, on a new connection after a dead one."""
         try:
-            return await self._exchange(request)
+            return await self._exchange(request, most)
         except Unauthorized:
             if not self._transport.credentials.refused():
                 raise
@@ -142,15 +143,15 @@ class ApiClient:
             await self.drop()
             if not request.may_repeat:
                 raise
-        return await self._exchange(request.second_attempt())
+        return await self._exchange(request.second_attempt(), most)
 
-    async def _exchange(self, request: RequestAttempt) -> ApiResponse:
+    async def _exchange(self, request: RequestAttempt, most: int) -> ApiResponse:
         connections = await self._transport.connect()
         connections.call_begins()
         began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._transport.stream(connections.calls, request, self._timeout) as response:
-                answer = ApiResponse(response.status, await bounded_body(response), headers_of(response))
+                answer = ApiResponse(response.status, await bounded_body(response, most), headers_of(response))
                 for text in warnings_of(response):
                     self._warned(text)
             code, received = str(answer.status), len(answer.body)

@@ -15,6 +15,9 @@ from supervision.errors import UNREADABLE
 from .errors import Unreachable, error_of
 
 MAX_ANSWER: Final = 64 << 20
+"""Bytes of a list."""
+MAX_OBJECT: Final = 8 << 20
+"""Bytes of any other answer, as MAX_LINE of a watch: several are under way at once, and each is copied to an actor."""
 _WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPED: Final = re.compile(r"\\(.)")
 
@@ -95,12 +98,12 @@ class RequestAttempt:
         return RequestObservation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
 
 
-async def bounded_body(response: httpcore.Response) -> bytes:
+async def bounded_body(response: httpcore.Response, most: int = MAX_OBJECT) -> bytes:
     parts, length = [], 0
     async for chunk in response.aiter_stream():
         length += len(chunk)
-        if length > MAX_ANSWER:
-            raise httpcore.ReadError(f"an answer of more than {MAX_ANSWER >> 20} MiB")
+        if length > most:
+            raise httpcore.ReadError(f"an answer of more than {most >> 20} MiB")
         parts.append(chunk)
     return b"".join(parts)
 

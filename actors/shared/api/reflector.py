@@ -22,6 +22,7 @@ from supervision.errors import UNREADABLE
 
 from .client import QUIET_SECONDS, ApiClient, ApiResponse, WatchEvent
 from .errors import ApiError, Gone, Unreachable
+from .exchange import MAX_ANSWER
 
 BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
 WATCH_SECONDS: Final = (300, 600)
@@ -168,7 +169,9 @@ class Reflector:
 
     async def _list(self) -> None:
         async with self._permits:
-            answer = await self._client.call("GET", self._path, query=self._query, timeout=LIST_SECONDS)
+            answer = await self._client.call(
+                "GET", self._path, query=self._query, timeout=LIST_SECONDS, most=MAX_ANSWER
+            )
             version, items = read_list(answer)
             self._version = version
             self._store.answered()

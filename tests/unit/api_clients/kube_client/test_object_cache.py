@@ -33,7 +33,7 @@ class Server:
         self.away = False
         self.tasks: set[asyncio.Task[Any]] = set()
 
-    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> ApiResponse:
+    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float, most: int) -> ApiResponse:
         name = query["fieldSelector"].removeprefix("metadata.name=")
         self.lists.append(name)
         items = [self.objects[name]] if name in self.objects else []

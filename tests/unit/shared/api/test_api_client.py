@@ -26,6 +26,7 @@ from actors.shared.api.errors import (
     Unauthorized,
     Unreachable,
 )
+from actors.shared.api.exchange import MAX_ANSWER, MAX_OBJECT
 from tests.support.apiserver import Answer, ApiServer, Cut, Drop, Reply, Request, Stream
 
 
@@ -199,6 +200,20 @@ async def test_a_server_that_hangs_is_given_up_after_the_timeout(tmp_path: Path)
         client = ApiClient(access(server))
         with pytest.raises(Unreachable, match=r"no answer within 0\.2 s"):
             await client.call("GET", "/x", timeout=0.2)
+        await client.close()
+
+
+async def test_an_answer_that_is_larger_than_any_object_is_refused_and_a_list_may_be_larger(tmp_path: Path) -> None:
+    large = b"x" * (MAX_OBJECT + 1)
+
+    async def script(request: Request) -> Reply:
+        return Answer(200, large)
+
+    async with ApiServer(tmp_path, script) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(Unreachable, match="an answer of more than 8 MiB"):
+            await client.call("GET", "/x")
+        assert (await client.call("GET", "/x", most=MAX_ANSWER)).body == large
         await client.close()
 
 

@@ -48,7 +48,7 @@ class Script:
             raise step
         return step
 
-    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> ApiResponse:
+    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float, most: int) -> ApiResponse:
         found = self._next("list")
         if found is None:
             await asyncio.Event().wait()
