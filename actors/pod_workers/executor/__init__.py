@@ -11,6 +11,7 @@ hardware.py           the CPUs, memory nodes and devices of a container that is 
 hooks.py              postStart and preStop: a command in the container, an HTTP request to it, or a pause
 images.py             ensures a container's image, with the pull secrets of its pod
 kept_resources.py     the resources of pods that an earlier incarnation, or a kubelet, recorded
+performers.py         the function that performs each effect
 permit.py             limits the concurrent pod starts of a shard
 pod_processes.py      the processes in a pod's cgroup, also those that the runtime does not list
 pod_worker.py         runs one pod from admission to cleanup: asks the phase for the next step, performs it

@@ -8,13 +8,11 @@ finds the results of runtime calls in the runtime.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, Final
 
 from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import allocation
-from actors.pod_workers.phases import effects
 from actors.pod_workers.phases.phase_table import SPANS, next_step
 from actors.pod_workers.phases.step import Step
 from actors.pod_workers.pod.desired_state import DesiredState
@@ -33,55 +31,14 @@ from supervision.actor import AskError, DisposableError
 from supervision.errors import error_text
 from supervision.quarantine import content_key
 
-from . import admission, claims, cleanup, instance_marks, resizing, spans, starts, termination, unlisted
+from . import instance_marks, resizing, spans
 from .execution import EffectInterrupted, Execution
+from .performers import PERFORMS
 from .services import ExecutorContext
 from .volumes import renew_volumes
 
 MOST_STEPS: Final = 100
 """The most decisions per wake-up; prevents endless loops."""
-
-
-async def _look(run: Execution, effect: effects.Look) -> None:
-    await run.look()
-
-
-async def _look_again(run: Execution, effect: effects.LookAgain) -> None:
-    await run.look_again()
-
-
-async def _publish(run: Execution, effect: effects.Publish) -> None:
-    run.publish()
-
-
-async def _announce(run: Execution, effect: effects.Announce) -> None:
-    run.announce(effect.kind, effect.reason, effect.text, effect.container)
-
-
-PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitable[None]]]] = {
-    effects.Look: _look,
-    effects.LookAgain: _look_again,
-    effects.AwaitListed: unlisted.await_listed,
-    effects.Publish: _publish,
-    effects.Announce: _announce,
-    effects.AskForKillOrder: admission.ask_for_kill_order,
-    effects.Admit: admission.admit,
-    effects.AllocateResize: resizing.allocate,
-    effects.ActuateResize: resizing.actuate,
-    effects.StopPod: termination.stop_pod,
-    effects.StopContainers: termination.stop_containers,
-    effects.RestartAll: termination.restart_all,
-    effects.StartContainers: starts.start_containers,
-    effects.RunPostStart: starts.run_post_start,
-    effects.CollectGarbage: cleanup.collect_garbage,
-    effects.Count: cleanup.count,
-    effects.GiveRoom: cleanup.free_requests,
-    effects.ReleaseResources: cleanup.release_resources,
-    effects.Unprepare: claims.unprepare,
-    effects.Unmount: cleanup.unmount,
-    effects.Release: cleanup.release,
-    effects.RemoveTraces: cleanup.remove_traces,
-}
 
 
 class PodWorker:

@@ -8,7 +8,7 @@ import pytest
 
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
 from actors.pod_config.messages import PodQuarantined
-from actors.pod_workers.executor import pod_worker
+from actors.pod_workers.executor import performers
 from actors.pod_workers.messages import KillPod, KnownPods
 from actors.pod_workers.phases import effects, pod_actions
 from actors.pod_workers.pod.runtime import alive
@@ -119,8 +119,8 @@ async def test_a_pod_whose_work_raises_is_quarantined_like_one_whose_decision_ra
             raise Poison
         return admitted(run, effect)
 
-    admitted = pod_worker.PERFORMS[effects.Admit]
-    monkeypatch.setitem(pod_worker.PERFORMS, effects.Admit, admit)
+    admitted = performers.PERFORMS[effects.Admit]
+    monkeypatch.setitem(performers.PERFORMS, effects.Admit, admit)
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.until(lambda: node.running("g"))
@@ -215,14 +215,14 @@ async def test_a_pod_in_quarantine_that_the_node_has_to_end_ends_with_the_reason
 
 
 async def test_a_pod_whose_termination_also_crashes_the_shard_is_ignored(tmp_path, poison, monkeypatch):
-    stop = pod_worker.PERFORMS[effects.StopPod]
+    stop = performers.PERFORMS[effects.StopPod]
 
     def stopped(run, effect):
         if run.state.uid == "bad":
             raise Poison
         return stop(run, effect)
 
-    monkeypatch.setitem(pod_worker.PERFORMS, effects.StopPod, stopped)
+    monkeypatch.setitem(performers.PERFORMS, effects.StopPod, stopped)
     node = await poisoned(tmp_path)
     for _ in range(POLICY.crashes):
         with pytest.raises(Poison):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.executor.pod_worker import PERFORMS
+from actors.pod_workers.executor.performers import PERFORMS
 from actors.pod_workers.phases.effects import Effect
 from actors.pod_workers.phases.phase_table import DECIDES
 from actors.pod_workers.pod.table import PodWorkerPhase
