@@ -1,6 +1,7 @@
 """The container runtime interface (CRI v1): the client, and the runtime's answers as small values.
 
 adoption.py            creates a sandbox or container, or adopts the result of an earlier create with the same name
+checked_answers.py     checks names, IDs and counts in the runtime's answers
 cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not report
 client.py              the CRI client: a typed coroutine with a deadline for each call
 container_calls.py     the runtime service's calls for containers

@@ -9,6 +9,7 @@ from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
+from .checked_answers import check_id, id_of
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
@@ -42,7 +43,7 @@ class ContainerCalls:
 
         async def create() -> str:
             answer = await self._runtime.call(methods.CREATE_CONTAINER, request, self._deadlines.request)
-            return conversion.id_of(answer.container_id)
+            return id_of(answer.container_id)
 
         async def find() -> ExistingObject | None:
             listed = await self.list_containers(sandbox_id=sandbox_id)
@@ -88,7 +89,7 @@ class ContainerCalls:
         request = cri.ContainerStatusRequest(container_id=container_id)
         answer = await self._runtime.call(methods.CONTAINER_STATUS, request, self._deadlines.request)
         found = conversion.container_of(answer.status, sandbox_id)
-        conversion.check_id(found.id, container_id)
+        check_id(found.id, container_id)
         return found
 
     async def list_containers(

@@ -1,16 +1,10 @@
-"""Converts the runtime's answers to the values of model.py. Pure.
-
-Names and UIDs become parts of paths. Neither this agent nor a kubelet uses one that is not valid in a path, so an
-object with one is omitted. An invalid ID makes the whole answer invalid: RuntimeFailure.
-"""
+"""Converts the runtime's answers to the values of model.py. Pure."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from proto import cri_pb2 as cri
 
-from .errors import RuntimeFailure
+from .checked_answers import attempt_of, id_of, part
 from .model import (
     ContainerEvent,
     CriContainer,
@@ -28,10 +22,6 @@ POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
 POD_UID = "io.kubernetes.pod.uid"
 CONTAINER_NAME = "io.kubernetes.container.name"
-MAX_NAME_BYTES: Final = 255
-MAX_ATTEMPT: Final = 10**9
-"""The largest plausible restart count; a larger number is invalid. It would exceed the API's restartCount (int32) with
-the next instances."""
 
 _STATES = {
     cri.CONTAINER_CREATED: CriContainerState.CREATED,
@@ -46,41 +36,14 @@ _EVENTS = {
 }
 
 
-def _is_part(text: str) -> bool:
-    """Whether it can be a name in a directory."""
-    return text not in {"", ".", ".."} and not {"/", "\0"} & set(text) and len(text.encode()) <= MAX_NAME_BYTES
-
-
-def _part(text: str) -> str:
-    """'' if it cannot be a part of a path."""
-    return text if _is_part(text) else ""
-
-
-def id_of(text: str) -> str:
-    """Raises RuntimeFailure."""
-    if not _is_part(text):
-        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers with the ID {text[:100]!r}")
-    return text
-
-
-def check_id(found: str, wanted: str) -> None:
-    """Raises RuntimeFailure for an answer about another object, which would otherwise be applied to this one."""
-    if found != wanted:
-        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers about {found}, but was asked about {wanted}")
-
-
-def _attempt(number: int) -> int:
-    return number if number <= MAX_ATTEMPT else 0
-
-
 def listed_sandbox(sandbox: cri.PodSandbox) -> Sandbox:
     """From a list: without addresses and network mode."""
     return Sandbox(
         id=id_of(sandbox.id),
-        pod_uid=_part(sandbox.metadata.uid),
-        pod_name=_part(sandbox.metadata.name),
-        pod_namespace=_part(sandbox.metadata.namespace),
-        attempt=_attempt(sandbox.metadata.attempt),
+        pod_uid=part(sandbox.metadata.uid),
+        pod_name=part(sandbox.metadata.name),
+        pod_namespace=part(sandbox.metadata.namespace),
+        attempt=attempt_of(sandbox.metadata.attempt),
         ready=sandbox.state == cri.SANDBOX_READY,
         created_ns=sandbox.created_at,
         runtime_handler=sandbox.runtime_handler,
@@ -94,10 +57,10 @@ def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
     addresses = [status.network.ip, *(other.ip for other in status.network.additional_ips)]
     return Sandbox(
         id=id_of(status.id),
-        pod_uid=_part(status.metadata.uid),
-        pod_name=_part(status.metadata.name),
-        pod_namespace=_part(status.metadata.namespace),
-        attempt=_attempt(status.metadata.attempt),
+        pod_uid=part(status.metadata.uid),
+        pod_name=part(status.metadata.name),
+        pod_namespace=part(status.metadata.namespace),
+        attempt=attempt_of(status.metadata.attempt),
         ready=status.state == cri.SANDBOX_READY,
         created_ns=status.created_at,
         ips=[address for address in addresses if address],
@@ -127,12 +90,12 @@ def listed_container(container: cri.Container) -> CriContainer:
     labels = dict(container.labels)
     return CriContainer(
         id=id_of(container.id),
-        name=_part(container.metadata.name or labels.get(CONTAINER_NAME, "")),
-        pod_uid=_part(labels.get(POD_UID, "")),
-        pod_name=_part(labels.get(POD_NAME, "")),
-        pod_namespace=_part(labels.get(POD_NAMESPACE, "")),
+        name=part(container.metadata.name or labels.get(CONTAINER_NAME, "")),
+        pod_uid=part(labels.get(POD_UID, "")),
+        pod_name=part(labels.get(POD_NAME, "")),
+        pod_namespace=part(labels.get(POD_NAMESPACE, "")),
         sandbox_id=container.pod_sandbox_id,
-        attempt=_attempt(container.metadata.attempt),
+        attempt=attempt_of(container.metadata.attempt),
         state=container_state(container.state),
         image=_image_name(container.image),
         image_ref=container.image_ref,
@@ -148,12 +111,12 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
     labels = dict(status.labels)
     return CriContainer(
         id=id_of(status.id),
-        name=_part(status.metadata.name or labels.get(CONTAINER_NAME, "")),
-        pod_uid=_part(labels.get(POD_UID, "")),
-        pod_name=_part(labels.get(POD_NAME, "")),
-        pod_namespace=_part(labels.get(POD_NAMESPACE, "")),
+        name=part(status.metadata.name or labels.get(CONTAINER_NAME, "")),
+        pod_uid=part(labels.get(POD_UID, "")),
+        pod_name=part(labels.get(POD_NAME, "")),
+        pod_namespace=part(labels.get(POD_NAMESPACE, "")),
         sandbox_id=sandbox_id,
-        attempt=_attempt(status.metadata.attempt),
+        attempt=attempt_of(status.metadata.attempt),
         state=container_state(status.state),
         image=_image_name(status.image),
         resolved_image=status.image.image,
@@ -254,5 +217,5 @@ def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
         container_id=event.container_id,
         kind=_EVENTS.get(event.container_event_type, EventKind.UNKNOWN),
         created_ns=event.created_at,
-        pod_uid=_part(sandbox.metadata.uid or sandbox.labels.get(POD_UID, "")),
+        pod_uid=part(sandbox.metadata.uid or sandbox.labels.get(POD_UID, "")),
     )

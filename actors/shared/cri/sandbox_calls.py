@@ -8,6 +8,7 @@ from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
+from .checked_answers import check_id, id_of
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
@@ -31,9 +32,7 @@ class SandboxCalls:
 
         async def create() -> str:
             deadline = self._deadlines.run_pod_sandbox
-            return conversion.id_of(
-                (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
-            )
+            return id_of((await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id)
 
         async def find() -> ExistingObject | None:
             listed = await self.list_pod_sandboxes({conversion.POD_UID: config.metadata.uid})
@@ -66,7 +65,7 @@ class SandboxCalls:
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
         answer = await self._runtime.call(methods.POD_SANDBOX_STATUS, request, self._deadlines.request)
         found = conversion.sandbox_of(answer.status)
-        conversion.check_id(found.id, sandbox_id)
+        check_id(found.id, sandbox_id)
         return found
 
     async def list_pod_sandboxes(self, labels: Mapping[str, str] | None = None) -> list[Sandbox]:

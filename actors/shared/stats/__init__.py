@@ -10,6 +10,7 @@ disk_io.py          reads and writes of disks: by one cgroup, from v1's and v2's
 disk_usage.py       the disks of a sample: measured in disposable processes, because a disk may hang
 hanging_paths.py    asks about many paths of which some may hang: in one disposable process for all
 host.py             figures of the whole machine, from /proc (proc(5)) and psutil
+own_cgroup.py       the agent's own cgroup
 pod_cgroups.py      finds the cgroups of pods and containers by name, for every driver
 pod_disks.py        the disk usage of pods, of which one volume that hangs costs only its own figures
 processes.py        the processes of a container, from its cgroup and proc(5): their number and open files

@@ -29,6 +29,7 @@ from .cgroup_usage import CgroupUsage, read
 from .cpu_rates import CpuRates
 from .disk_usage import DiskUsageCollector
 from .hanging_paths import Disposable
+from .own_cgroup import own_cgroup
 from .pod_disks import AskDrivers, no_drivers
 from .processes import ProcessStats, count_of, processes_of
 from .sample import CgroupSample, ContainerSample, Network, PodSample, UsageSample, usage_of
@@ -241,18 +242,3 @@ def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:
         if sandbox.ready:
             found[sandbox.pod_uid] = sandbox
     return list(found.values())
-
-
-def own_cgroup(proc: str = "/proc") -> str:
-    """The agent's own cgroup, from /proc/self/cgroup (cgroups(7)). Empty if the agent has different
-    v1 cgroups for CPU and for memory: one of them would also count other processes. The kubelet does the same."""
-    try:
-        with open(f"{proc}/self/cgroup", encoding="utf-8") as file:
-            lines = [line.rstrip("\n").split(":", 2) for line in file]
-    except OSError:
-        return ""
-    by_controller = {name: path for _, names, path in lines for name in names.split(",")}
-    if "memory" not in by_controller:
-        return by_controller.get("", "")
-    memory = by_controller["memory"]
-    return memory if by_controller.get("cpu") == memory else ""

@@ -19,7 +19,8 @@ from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import ContainerStats, CpuUsage
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import collector as stats_collector
-from actors.shared.stats.collector import Collector, own_cgroup
+from actors.shared.stats.collector import Collector
+from actors.shared.stats.own_cgroup import own_cgroup
 from supervision.metrics import Metrics
 
 CONTROLLERS = frozenset({"cpu", "memory", "pids", "io"})
