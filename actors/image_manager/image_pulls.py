@@ -119,8 +119,7 @@ class ImagePulls:
             credentials = await self._credentials.find(question, reference)
             # a runtime's image policy may depend on the pod's namespace
             key = (reference.full, question.runtime_handler, question.namespace, tuple(credentials))
-            task = self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
-            image_ref = await asyncio.shield(task)
+            image_ref = await self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
             found = await self._client.image_status(image_ref, question.runtime_handler)
         except CriError as error:
             return self._record_failure(question, reference, error)
@@ -151,6 +150,9 @@ class ImagePulls:
             image_ref, used = await self._pull_with(question, reference.full, credentials)
         except CriError:
             await self._records.failed(reference.full)
+            raise
+        except asyncio.CancelledError:
+            self._records.lost(reference.full)
             raise
         try:
             found = await self._client.image_status(image_ref, question.runtime_handler)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from actors.shared.token_bucket import TokenBucket
@@ -23,18 +24,29 @@ class PullQueue:
         self._slots = asyncio.Semaphore(limit) if limit else None
         self._rate = TokenBucket(qps, burst)
         self._tasks: dict[object, asyncio.Task[str]] = {}
+        self._waiting: Counter[object] = Counter()
 
     def __len__(self) -> int:
         """Pulls that run or wait."""
         return len(self._tasks)
 
-    def join(self, key: object, pull: Pull) -> asyncio.Task[str]:
-        """Wait for the pull of that key; start it if there is none. It continues if a caller stops waiting."""
+    async def join(self, key: object, pull: Pull) -> str:
+        """Wait for the pull of that key; start it if there is none. It is cancelled with the last that waits for it: it
+        may hang for ever, and others may wait for its slot."""
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.get_running_loop().create_task(self._run(pull))
             task.add_done_callback(lambda done: self._end(key, done))
-        return task
+        self._waiting[key] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key]
+                if not task.done():
+                    del self._tasks[key]  # the next that asks starts another
+                    task.cancel()
 
     async def _run(self, pull: Pull) -> str:
         async with self._slots or contextlib.nullcontext():
@@ -42,6 +54,7 @@ class PullQueue:
             return await pull()
 
     def _end(self, key: object, done: asyncio.Task[str]) -> None:
-        self._tasks.pop(key, None)
+        if self._tasks.get(key) is done:
+            del self._tasks[key]
         if not done.cancelled():
             done.exception()  # retrieve the exception here, because no caller may be waiting

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from actors.image_manager.pull_queue import PullQueue
 
 
@@ -38,3 +40,25 @@ async def test_without_a_rate_and_a_limit_all_begin_at_once():
 async def test_no_more_than_the_limit_run_at_once():
     _, most = await begun(PullQueue(2, qps=0, burst=0), 6, 0.01)
     assert most == 2
+
+
+async def test_a_pull_that_hangs_is_cancelled_with_the_last_that_waits_for_it_and_the_next_one_begins():
+    pulls, began = PullQueue(1, qps=0, burst=0), list[str]()
+
+    async def pull(name: str, *, hangs: bool) -> str:
+        began.append(name)
+        return await asyncio.Event().wait() and "" if hangs else name
+
+    first, second = (asyncio.create_task(pulls.join("a", lambda: pull("a", hangs=True))) for _ in range(2))
+    other = asyncio.create_task(pulls.join("b", lambda: pull("b", hangs=False)))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0.01)
+    assert began == ["a"], "somebody still waits for it"
+    second.cancel()
+    assert await asyncio.wait_for(other, 5) == "b"
+    assert await pulls.join("a", lambda: pull("a again", hangs=False)) == "a again"
+    assert len(pulls) == 0
+    for task in (first, second):
+        with pytest.raises(asyncio.CancelledError):
+            await task
