@@ -34,6 +34,7 @@ STEADY: Final = ("steady-a", "steady-b")
 DAY: Final = 86400.0
 YEAR: Final = 365.25 * DAY
 RUN_SIZE: Final = "4m"
+RUN_FILES: Final = 1000
 PROBED: Final = """\
     readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}
 """
@@ -64,7 +65,8 @@ def node() -> Iterator[JumpyNode]:
         patch.setenv(jumping_clock.VARIABLE, str(agent.clock))
         jumping_clock.create(agent.clock)
         agent.run.mkdir(mode=0o700)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={RUN_SIZE},mode=700", "tmpfs", str(agent.run)], check=True)
+        options = f"size={RUN_SIZE},nr_inodes={RUN_FILES},mode=700"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(agent.run)], check=True)
         try:
             agent.start()
             agent.wait_whole()
@@ -262,6 +264,24 @@ def test_a_full_run_directory_costs_no_pod_anything(node: JumpyNode, invariants:
         return [("prober", "signal"), ("pod_workers/worker/0", "signal")]
 
     invariants.hold(fill, undo=filler.unlink)
+
+
+def test_a_run_directory_that_takes_no_more_files_costs_no_pod_anything(
+    node: JumpyNode, invariants: Invariants
+) -> None:
+    directory = node.run / "fillers"
+
+    def fill() -> Expected:
+        directory.mkdir()
+        with suppress(OSError):
+            for number in itertools.count():
+                (directory / str(number)).touch()
+        assert number < RUN_FILES
+        node.inject("prober", "crash")
+        node.inject("pod_workers/worker/0", "crash")
+        return [("prober", "signal"), ("pod_workers/worker/0", "signal")]
+
+    invariants.hold(fill, undo=lambda: shutil.rmtree(directory))
 
 
 # -- wedged programs, two faults at once ------------------------------------------------------------------------------
