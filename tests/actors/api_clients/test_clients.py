@@ -8,9 +8,12 @@ import logging
 import pytest
 
 from actors.api_clients.event_client.actor import EventClient
+from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.messages import ApiCall, RecordEvent
 from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.token_bucket import TokenBucket
 from supervision.harness import Harness
 from tests.support.apiserver import Answer, ApiServer, Reply, Request
 from tests.support.present import present
@@ -23,6 +26,22 @@ def test_each_client_reports_that_it_is_standalone(client):
             assert harness.actor._mode == "standalone"
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("client", "given", "waits"),
+    [
+        (KubeClient, {"kubeAPIQPS": 10, "kubeAPIBurst": 1}, 0.1),
+        (EventClient, {"eventRecordQPS": 10, "eventBurst": 1}, 0.1),
+        (KubeClient, {"kubeAPIQPS": 0, "kubeAPIBurst": 1}, 0.2),
+        (HeartbeatClient, {"kubeAPIQPS": 1, "kubeAPIBurst": 1, "eventRecordQPS": 1, "eventBurst": 1}, 0.0),
+    ],
+)
+def test_each_client_is_held_to_the_limit_of_the_configuration_and_heartbeats_to_none(client, given, waits):
+    actor = Harness(client, name="api_clients/x", context=Agent(config=KubeletConfiguration(**given))).actor
+    limits = {"qps": 0.0, "burst": 0, **actor.limits()}
+    bucket = TokenBucket(limits["qps"], limits["burst"])
+    assert (bucket.reserve(0.0), bucket.reserve(0.0)) == (0.0, waits)
 
 
 def test_each_client_waits_for_its_missing_kubeconfig_and_reports_it(tmp_path):

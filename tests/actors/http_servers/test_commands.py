@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from actors.http_servers.serving.server_state import ServerState
+from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import ExecResult
 from tests.support.served_node import Node, serve
@@ -121,6 +122,31 @@ def test_a_stream_without_an_upgrade_is_refused_after_the_runtime_has_taken_it(t
         assert (status, text.rpartition(" = ")[2]) == (404, "no such container")
 
     serve(Node(tmp_path), story)
+
+
+def test_a_stream_without_a_byte_for_the_configured_time_ends(tmp_path: Path, runtime: Runtime):
+    ended = asyncio.Event()
+
+    async def agree(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+        await reader.read()
+        ended.set()
+        writer.close()
+
+    async def story(node: Node) -> None:
+        server = await asyncio.start_server(agree, "127.0.0.1", 0)
+        runtime.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/exec/token"
+        connection = node.connection(node.authority.client("admin", "system:masters"))
+        path = "/exec/d/p/c?output=1&command=ls"
+        await asyncio.to_thread(connection.request, "POST", path, None, UPGRADE)
+        assert (await asyncio.to_thread(connection.getresponse)).status == 101
+        async with asyncio.timeout(10):
+            await ended.wait()  # the caller is still there
+        connection.close()
+        server.close()
+
+    serve(Node(tmp_path, streamingConnectionIdleTimeout=Duration(0.5)), story)
 
 
 @pytest.mark.parametrize(

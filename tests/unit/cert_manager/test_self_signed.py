@@ -6,9 +6,12 @@ import os
 import ssl
 import stat
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from actors.cert_manager.certificate import UnusableCertificate
 from actors.cert_manager.certificate_store import load_pair
@@ -27,6 +30,20 @@ def test_the_created_pair_is_valid_for_a_year(pair):
     certificate = load_pair(*pair).certificate
     assert certificate.names == {"node-1", "127.0.0.1"}
     assert 364 * 86400 < certificate.not_after - time.time() < 366 * 86400
+
+
+def test_the_file_has_a_leaf_and_its_ca_both_valid_since_an_hour_ago(pair):
+    leaf, ca = x509.load_pem_x509_certificates(Path(pair[0]).read_bytes())
+    for certificate in (leaf, ca):
+        key = certificate.public_key()
+        assert isinstance(key, ec.EllipticCurvePublicKey)
+        assert isinstance(key.curve, ec.SECP256R1)
+        assert 3600 <= time.time() - certificate.not_valid_before_utc.timestamp() < 3660
+        assert certificate.not_valid_after_utc - certificate.not_valid_before_utc == timedelta(days=365, hours=1)
+    leaf.verify_directly_issued_by(ca)
+    ca.verify_directly_issued_by(ca)
+    limits = [one.extensions.get_extension_for_class(x509.BasicConstraints).value.ca for one in (leaf, ca)]
+    assert limits == [False, True]
 
 
 def test_both_files_are_for_the_owner_only(pair):

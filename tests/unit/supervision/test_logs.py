@@ -94,6 +94,22 @@ def test_verbosity_is_klogs_and_debug_is_four(verbosity: int, shown: str) -> Non
     assert stream.getvalue().replace("\n", "") == shown
 
 
+@pytest.mark.parametrize(
+    ("actor", "shown"), [("pleg", "w125"), ("pod_workers/worker/0", "w12"), ("prober", "w1"), ("anything", "w1")]
+)
+def test_an_actor_that_a_rule_names_says_more_than_the_others(
+    monkeypatch: pytest.MonkeyPatch, actor: str, shown: str
+) -> None:
+    monkeypatch.setattr(logs, "_threshold", logs._Threshold())
+    stream = io.StringIO()
+    logging.getLogger().handlers[:] = [logging.StreamHandler(stream)]
+    logs.reconfigure(verbosity=1, form="text", vmodule=(("pleg", 5), ("pod_workers*", 2), ("prober", 0)))
+    logging.getLogger().handlers[0].setFormatter(None)
+    for name, level in {"w": logging.WARNING, "1": V(1), "2": V(2), "5": V(5), "6": V(6)}.items():
+        logging.getLogger(actor).log(level, name)
+    assert stream.getvalue().replace("\n", "") == shown
+
+
 def test_a_log_line_goes_to_stderr_and_to_the_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "agent.log"
     path.write_text("before\n")

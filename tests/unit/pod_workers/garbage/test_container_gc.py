@@ -56,6 +56,8 @@ def test_a_sandbox_goes_when_it_is_dead_empty_and_not_the_newest():
 def test_the_flag_sets_the_number_and_the_last_one_always_stays(flag, expected):
     assert policy_of({"maximum-dead-containers-per-container": flag}).of_each == expected
     assert policy_of({}) == ContainerGcPolicy(1, -1, 0.0)
+    others = {"maximum-dead-containers": 7, "minimum-container-ttl-duration": 60.0}
+    assert policy_of(others) == ContainerGcPolicy(1, 7, 60.0)
 
 
 def test_a_young_dead_container_stays_for_its_minimum_age():

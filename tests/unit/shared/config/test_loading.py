@@ -32,6 +32,7 @@ def test_an_agent_without_flags_is_standalone_and_secure(host):
         "Webhook",
         0,
     )
+    assert (config.healthzBindAddress, config.healthzPort) == ("127.0.0.1", 10248)
     assert config.evictionHard["memory.available"] == "100Mi"
     assert agent.warnings == ()
 
@@ -172,6 +173,19 @@ def test_a_host_without_a_usable_name_needs_an_override(host):
     odd = msgspec.structs.replace(host, hostname="my_host")
     assert "--hostname-override" in problems_of([], odd)[0]
     assert load(["--hostname-override=n1"], odd).node_name == "n1"
+
+
+def test_the_name_of_the_node_is_trimmed_and_in_lower_case(host):
+    assert host.hostname == "Node-A "
+    assert load([], host).node_name == "node-a"
+    assert load(["--hostname-override= Node-B "], host).node_name == "node-b"
+
+
+def test_what_belongs_to_a_node_is_a_flag_alone_and_what_nodes_share_a_field(host, write):
+    agent = load(["--max-pods=5", "--node-ip=10.0.0.1"], host)
+    assert (agent.config.maxPods, agent.flags["node-ip"], "max-pods" in agent.flags) == (5, "10.0.0.1", False)
+    (problem,) = problems_of([f"--config={write('nodeIP: 10.0.0.1')}"], host)
+    assert problem.startswith("nodeIP: unknown field")
 
 
 def test_problems_of_flags_files_and_fields_come_together(host, write):

@@ -62,10 +62,11 @@ class Disks:
     """Answers with a larger file system each time."""
 
     def __init__(self) -> None:
-        self.looks = 0
+        self.looks = self.walks = 0
 
     async def __call__(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         if not function.endswith(":file_systems"):
+            self.walks += 1
             return {}
         self.looks += 1
         return {path: {"used_bytes": self.looks} for path in arguments["paths"]}
@@ -178,6 +179,26 @@ def test_a_late_reader_of_the_disk_usage_gets_no_old_figures(
         return found
 
     assert asyncio.run(used()) == [1, 2]
+
+
+@pytest.mark.parametrize(("period", "seconds", "walks"), [("20s", 20.0, 2), ("0s", 60.0, 2), ("-1s", 60.0, 0)])
+def test_disks_are_measured_once_in_the_configured_period_and_volumes_not_with_a_negative_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str, seconds: float, walks: int
+) -> None:
+    clock = Clock()
+    collector, runtime, disks = make(tmp_path, monkeypatch, period, clock)
+    runtime.add_pod("one")
+
+    async def looks() -> list[int]:
+        found = []
+        for wait in (0.0, seconds - 1, seconds + 1):
+            clock.now += wait
+            await collector.sample(-1)
+            found.append(disks.looks)
+        return found
+
+    assert asyncio.run(looks()) == [1, 1, 2]
+    assert disks.walks == walks
 
 
 def test_an_early_second_reader_of_the_disk_usage_does_not_wait(
