@@ -56,6 +56,7 @@ PODS_AT_ONCE = 4
 """The number of concurrent pod starts in one shard. It is high enough for pods that all hash to one shard; with more,
 each start only takes longer (measured)."""
 DEFAULT_MAXIMUM_BACKOFF_SECONDS = 300.0
+ALLOCATABLE_RETRY_SECONDS = 10.0
 
 
 class Shard(Actor):
@@ -119,9 +120,12 @@ class Shard(Actor):
         )
 
     async def _learn_allocatable(self) -> None:
+        """Ask for the node's allocatable until there is an answer."""
         try:
             found = await self.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=30.0)
-        except AskError:
+        except AskError as error:
+            self.log.warning("the node's allocatable is not known: %s", error)
+            self.after(ALLOCATABLE_RETRY_SECONDS, self._learn_allocatable)
             return
         self.services.starter.parts.learn_allocatable(found.allocatable)
 
@@ -132,6 +136,7 @@ class Shard(Actor):
             self._quarantine.report()
         if name == CONTAINER_MANAGER:
             self._reaffirm()
+            self.start_task(self._learn_allocatable(), "allocatable")
         if name == VOLUME_MANAGER:
             for worker in self.pods.values():
                 worker.renew_volumes()
@@ -207,6 +212,6 @@ class Shard(Actor):
             self.pods[message.uid].retry_resize(told=True)
 
     @on(RetryMounts)
-    def on_volumes(self, message: RetryMounts, sender: Address) -> None:
+    def on_retry_mounts(self, message: RetryMounts, sender: Address) -> None:
         if message.uid in self.pods:
             self.pods[message.uid].wake()

@@ -62,7 +62,7 @@ class ContainerParts:
         self._allocatable: dict[str, int] = {}
 
     def learn_allocatable(self, amounts: dict[str, int]) -> None:
-        """Fetch the node's allocatable, which replaces a missing limit."""
+        """Set the node's allocatable amounts, by resource. They replace a missing limit in the downward API."""
         self._allocatable = amounts
 
     async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: HeldResources) -> Parts:

@@ -1,0 +1,43 @@
+"""The node's allocatable, which a container without a limit sees as its limit, follows the container manager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
+from actors.pod_workers.actor import ALLOCATABLE_RETRY_SECONDS
+from supervision.actor import AskTimeout
+from supervision.protocol import Hello
+from tests.support.shard_harness import Driven, container, pod
+
+LIMIT: dict[str, Any] = {"name": "LIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}}
+
+
+def resources(memory: int) -> NodeResources:
+    return NodeResources({}, {"cpu": 4000, "memory": memory}, {}, 0, "cgroupfs", 2)
+
+
+async def shown_limit(node: Driven) -> int:
+    """The limit that a new container without a limit sees."""
+    await node.want(pod(containers=[container("a", env=[LIMIT])]))
+    await node.until(lambda: node.running("a"))
+    (found,) = (pair.value for pair in node.containers("a")[-1].config.envs if pair.key == "LIMIT")
+    return int(found)
+
+
+async def test_a_container_manager_that_was_restarted_is_asked_again(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        node.answer(GetNodeResources, resources(1 << 30))
+        await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+        assert await shown_limit(node) == 1 << 30
+
+
+async def test_a_container_manager_that_does_not_answer_is_asked_again(tmp_path: Path) -> None:
+    node = Driven(tmp_path)
+    node.answer(GetNodeResources, AskTimeout("no answer"))
+    async with node:
+        await node.settled()
+        node.answer(GetNodeResources, resources(1 << 30))
+        await node.pass_time(ALLOCATABLE_RETRY_SECONDS)
+        assert await shown_limit(node) == 1 << 30
