@@ -20,6 +20,8 @@ SWEEP_SECONDS: Final = 60.0
 
 
 class OrphanSweep:
+    """Finds orphans at each report and order of the workers, and removes those whose grace period is over."""
+
     def __init__(
         self,
         actor: Actor,
@@ -64,6 +66,7 @@ class OrphanSweep:
         """Find orphans, and schedule the sweep for the end of the grace period of new ones."""
         before = self._orphans
         self._orphans = orphans.find_orphans(before, self.present(), self._reported, self._clock())
+        self._logged_failures &= self._orphans.keys()
         if self._orphans.keys() - before.keys():
             self._actor.after(orphans.GRACE_SECONDS, self.sweep)
 

@@ -110,7 +110,8 @@ class PodMounts:
         mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
         rejected = [one for one in plans if isinstance(one, RejectedVolume)]
         if rejected:
-            self._pods[uid] = PodVolumes(mounters=mounters, requested_at=requested_at)
+            self._pods[uid] = PodVolumes(mounters=mounters, failed=True, requested_at=requested_at)
+            self._count()
             text = "; ".join(one.message for one in rejected)
             return VolumesFailed(uid, text, [one.volume for one in rejected]), []
         inputs = _inputs(pod, mounters.values())

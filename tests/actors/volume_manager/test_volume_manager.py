@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import socket
 import stat
 
@@ -26,8 +27,10 @@ from actors.volume_manager.messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
+from actors.volume_manager.volume_metrics import TOTAL
 from supervision.actor import DisposableError, DisposableTimeout
 from supervision.harness import Harness
+from supervision.protocol import GetMetrics
 from tests.support.volumes import user_of
 
 UID = "0a1b"
@@ -392,6 +395,36 @@ async def test_an_orphan_that_cannot_be_removed_is_logged_once_and_retried_each_
 
     assert sum("orphaned pod dead" in record.message for record in caplog.records) == 1
     assert len(manager.disposed) >= 5
+
+
+async def unremoved(manager):
+    """The orphans that the last sweep could not remove, as the metrics say."""
+    snapshot = await manager.deliver(GetMetrics())
+    (found,) = (each.value for each in snapshot.samples if each.name == "kubelet_orphan_pod_cleaned_volumes_errors")
+    return found
+
+
+async def test_an_orphan_that_somebody_else_removes_is_an_error_no_more(manager, tmp_path):
+    directory = orphan(tmp_path)
+    manager.disposables["actors.volume_manager.host.teardown:remove_pod_dir"] = DisposableError("OSError", "busy")
+    async with manager:
+        for worker in range(2):
+            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+        await manager.advance(200)
+        assert await unremoved(manager) == 1
+        shutil.rmtree(directory)
+        await manager.advance(70)
+        assert await unremoved(manager) == 0
+
+
+async def test_no_volume_counts_as_mounted_of_a_pod_with_one_that_is_refused(manager):
+    refused = {"name": "odd", "emptyDir": {"medium": "Tape"}}
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}}, refused)))
+        assert isinstance(answer, VolumesFailed)
+        snapshot = await manager.deliver(GetMetrics())
+    counts = {each.labels["state"]: each.value for each in snapshot.samples if each.name == TOTAL}
+    assert counts == {"desired_state_of_world": 1, "actual_state_of_world": 0}
 
 
 async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager, monkeypatch):
