@@ -56,7 +56,7 @@ from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 from .worker_lists import WorkerLists, is_unlisted
 
 UNKNOWN_PODS_SECONDS: Final = 600.0
-"""Seconds after which pods that no worker has reported are removed from the readiness file."""
+"""Seconds from the start until pods that no worker has reported are removed from the readiness file."""
 
 
 class StatusManager(Actor):
@@ -150,6 +150,9 @@ class StatusManager(Actor):
         for uid in self._devices.uids():
             if is_unlisted(uid, message):
                 self._devices.forget(uid)
+        for uid in self._readiness.uids():  # a result may come after the end of its pod
+            if is_unlisted(uid, message):
+                self._readiness.forget(uid)
 
     def _forget(self, uid: str) -> None:
         gone = self.table.forget(uid)
@@ -163,7 +166,10 @@ class StatusManager(Actor):
             self._api_sync.released(gone)
 
     def _forget_unknown_pods(self) -> None:
-        """The readiness file forgets the pods that no worker has. Called once every worker has reported its pods."""
+        """The readiness file forgets the pods that no worker has, once every worker has listed its pods."""
+        if not self._worker_lists.complete:
+            self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
+            return
         self._readiness.file.keep_pods(self.table.uids())
         self._saver.save_soon()
 

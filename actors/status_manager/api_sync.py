@@ -52,6 +52,8 @@ class ApiSync:
         keys = set(self._table.uids()) if first else set()
         for uid in self._table.api.replace(found):
             keys.update(before.get(uid, ()), self._keys(uid))
+            if self._table.api.get(uid) is None:
+                self._latency.forget(uid)
         return keys
 
     def changed(self, message: SourcePod) -> set[str]:

@@ -63,6 +63,10 @@ class ReadinessTable:
     def found(self, result: ProbeResult) -> None:
         self._results.setdefault(result.uid, {})[result.container, result.kind] = result
 
+    def uids(self) -> set[str]:
+        """The pods with a result."""
+        return set(self._results)
+
     def forget(self, uid: str) -> None:
         self._results.pop(uid, None)
         self.file.keep_containers(uid, ())

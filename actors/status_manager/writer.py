@@ -41,7 +41,6 @@ class StatusWriter:
         step = next_step(self._table, key)
         if step is None:
             self._drop(key)
-            self._unsynced_since.pop(key, None)
             return
         if self._table.get(key) is not None:
             self._unsynced_since.setdefault(key, self._now())
@@ -95,9 +94,10 @@ class StatusWriter:
             self._actor.metrics.observe("kubelet_pod_status_sync_duration_seconds", seconds)
 
     def _drop(self, key: str) -> None:
-        """The API server has the current status: forget since when it differed."""
+        """There is nothing to write for this pod: forget since when its status differed, and its failures."""
         self.backlog.drop(key)
         self._last_errors.pop(key, None)
+        self._unsynced_since.pop(key, None)
 
     def _schedule_retry(self, key: str, step: Step, answer: ApiAnswer) -> None:
         at_most = NODE_SECONDS if answer.reason == NODE_MISSING else MAX_SECONDS

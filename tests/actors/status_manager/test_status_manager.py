@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.pod_workers.messages import KnownPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
-from actors.status_manager.actor import StatusManager
+from actors.status_manager.actor import UNKNOWN_PODS_SECONDS, StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult, Resize
 from actors.status_manager.node_facts import REREAD_SECONDS
 from actors.status_manager.readiness_saver import SAVE_SECONDS
@@ -223,6 +224,20 @@ async def test_memory_of_removed_pods_is_dropped(tmp_path):
         assert "c1" in path.read_text()
         await harness.deliver(seen(gone=True))
         await harness.advance(SAVE_SECONDS)
+        assert "c1" not in path.read_text()
+
+
+async def test_the_readiness_of_unknown_pods_is_kept_until_every_worker_has_listed_its_pods(tmp_path):
+    path = tmp_path / "troupelet" / "status_manager" / "probes.json"
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"readinessProbe": PROBE}))
+        await harness.advance(SAVE_SECONDS)
+    async with started(tmp_path) as harness:
+        await harness.deliver(KnownPods("pod_workers/worker/0", 2, []))
+        await harness.advance(UNKNOWN_PODS_SECONDS + 1)
+        assert "c1" in path.read_text()
+        await harness.deliver(KnownPods("pod_workers/worker/1", 2, []))
+        await harness.advance(UNKNOWN_PODS_SECONDS)
         assert "c1" not in path.read_text()
 
 
