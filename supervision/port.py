@@ -32,7 +32,7 @@ from .running import ActorRunner
 from .task_context import InputRecord, Work
 from .time_scale import scaled
 from .uplink import Uplink
-from .wire import Frame, encode
+from .wire import Frame, WireError, encode
 
 
 @dataclass
@@ -154,12 +154,14 @@ class ActorPort:
     # -- questions ------------------------------------------------------------------------------------------------
     async def ask(self, name: str, message: Message, timeout: float) -> Message:
         ask, timeout = self._questions.open(name), scaled(timeout)
-        if name == FORK_SERVER:
-            self.uplink.send(message, ask)
-        else:
-            self._links.to(name).send(
-                QueuedMessage(message, encode(self.name, message, ask), self.loop.time() + timeout, ask)
-            )
+        try:
+            if name == FORK_SERVER:
+                self.uplink.send(message, ask)
+            else:
+                body = encode(self.name, message, ask)
+                self._links.to(name).send(QueuedMessage(message, body, self.loop.time() + timeout, ask))
+        except WireError as error:
+            self._questions.fail(ask, AskError(str(error)))
         try:
             return await self._questions.answer(ask, timeout)
         except AskError as error:

@@ -42,7 +42,7 @@ class Loop:
         return [self._selector.fileno(), self._wake_in, self._wake_out]
 
     # -- readiness ------------------------------------------------------------------------------------------------
-    def watch(self, fd: int, readable: Call, writable: Call | None = None) -> None:
+    def watch(self, fd: int, readable: Callable[[], object], writable: Call | None = None) -> None:
         """Call back when the descriptor is readable, or writable if asked for. Replaces an earlier watch."""
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writable else 0)
         if fd in self._selector.get_map():

@@ -44,25 +44,27 @@ class SocketStore:
         """The actor's process has ended. `keep`: its next incarnation inherits the sockets."""
         server_end = self._channels.get(name)
         if server_end is not None:
-            self._receive(name, server_end)  # descriptors that the actor sent just before its end may still be unread
+            while self._receive(name, server_end):  # what the actor sent just before its end may still be unread
+                pass
         self._close_channel(name)
         if not keep:
             for fds in self._sockets.pop(name, {}).values():
                 _close(fds)
 
-    def _receive(self, name: str, server_end: socket.socket) -> None:
+    def _receive(self, name: str, server_end: socket.socket) -> bool:
+        """Take one message. Returns whether there was one."""
         try:
             label, fds, flags, _ = socket.recv_fds(server_end, _MOST_LABEL_BYTES, _MOST_SOCKETS)
             for fd in fds:  # recv_fds ignores its flags, MSG_CMSG_CLOEXEC too
                 os.set_inheritable(fd, False)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             label, fds, flags = b"", [], 0
         if not label:
             _close(fds)
             self._close_channel(name)
-            return
+            return False
         labels = self._sockets.setdefault(name, {})
         _close(labels.pop(label.decode(errors="replace"), []))
         # when no descriptor is free only some arrive; the next incarnation then makes its own sockets
@@ -70,6 +72,7 @@ class SocketStore:
             labels[label.decode(errors="replace")] = list(fds)
         else:
             _close(fds)
+        return True
 
     def _close_channel(self, name: str) -> None:
         server_end = self._channels.pop(name, None)

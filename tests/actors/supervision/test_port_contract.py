@@ -33,6 +33,10 @@ class GetWrong(Question["Did"], frozen=True):
     pass
 
 
+class GetEcho(Question["Answer"], frozen=True):
+    text: str
+
+
 class Unanswered(Question["Answer"], frozen=True):
     pass
 
@@ -65,6 +69,13 @@ class Subject(Actor):
     async def _ask_wrong_type(self, sender: Address) -> str:
         try:
             await self.ask(NEIGHBOUR, GetWrong())
+        except AskError as error:
+            return str(error)
+        return "no error"
+
+    async def _ask_too_much(self, sender: Address) -> str:
+        try:
+            await self.ask(NEIGHBOUR, GetEcho("x" * MANY_PIECES))
         except AskError as error:
             return str(error)
         return "no error"
@@ -134,6 +145,15 @@ async def test_a_question_is_answered_or_the_wrong_type_refused(worlds) -> None:
         assert await w.deliver(Do("ask")) == Did("yes")
         refused = await w.deliver(Do("ask_wrong_type"))
         assert refused == Did("neighbour answered GetWrong with Answer")
+
+
+async def test_a_question_that_is_too_large_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervision.wire.MAX_BYTES", MANY_PIECES)
+    async with world("real", tmp_path, Subject(), {}) as w:
+        refused = await w.deliver(Do("ask_too_much"))
+    assert isinstance(refused, Did)
+    assert refused.what.startswith("neighbour was asked GetEcho: ")
+    assert f"more than {MANY_PIECES}" in refused.what
 
 
 async def test_a_question_without_answer_fails_at_its_deadline(worlds) -> None:

@@ -56,6 +56,15 @@ def test_a_client_can_connect_while_there_is_no_actor_and_the_next_one_accepts_i
         connection.close()
 
 
+def test_every_socket_that_an_actor_made_just_before_its_end_is_kept(store: SocketStore) -> None:
+    with store.open("server") as channel:
+        listeners = Listeners({}, channel)
+        for label in ("tcp:a", "tcp:b", "tcp:c"):
+            listeners.listen(label, _listen)[0].close()
+    store.ended("server", keep=True)
+    assert sorted(store.of("server")) == ["tcp:a", "tcp:b", "tcp:c"]
+
+
 def test_a_socket_of_another_address_is_created(store: SocketStore) -> None:
     _first(store)
     store.ended("server", keep=True)
