@@ -135,6 +135,12 @@ def on(message_type: type) -> Callable[[Handler], Handler]:
     return mark
 
 
+def _own_handlers(cls: type) -> dict[type, str]:
+    """The names of the methods that the class itself marks with `on`, by message type."""
+    marked = ((name, getattr(method, "_handles", ())) for name, method in vars(cls).items())
+    return {message_type: name for name, message_types in marked for message_type in message_types}
+
+
 class Actor(ThespianActor):
     """The base class of actors. Subclasses define handlers (`@on`) and override the hooks below that they need."""
 
@@ -143,11 +149,7 @@ class Actor(ThespianActor):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        table = dict(cls._handlers)
-        for attribute, method in vars(cls).items():
-            for message_type in getattr(method, "_handles", ()):
-                table[message_type] = attribute
-        cls._handlers = table
+        cls._handlers = {**cls._handlers, **_own_handlers(cls)}
 
     # -- hooks ----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
@@ -315,10 +317,4 @@ class Actor(ThespianActor):
         reconfigure(verbosity=message.verbosity, form=message.form, vmodule=message.vmodule, split=message.split)
 
 
-Actor._handlers = {
-    Hello: "_on_hello",
-    GetMetrics: "_on_get_metrics",
-    GetMessageFlow: "_on_get_message_flow",
-    SetLogLevel: "_on_set_log_level",
-    SetLogging: "_on_set_logging",
-}
+Actor._handlers = _own_handlers(Actor)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from .backoff import Backoff, BackoffPolicy
+from .backoff import Backoff
 from .intensity import Intensity
 from .spec import ChildSpec, Policy, full_name, stop_budget
 
@@ -79,13 +79,6 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def alive(self) -> bool:
         return self.phase in ALIVE
-
-    @property
-    def backoff_policy(self) -> BackoffPolicy:
-        own = self.policy
-        return BackoffPolicy(
-            first=own.backoff_seconds, maximum=own.backoff_max_seconds, reset_after=own.backoff_reset_seconds
-        )
 
 
 class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):

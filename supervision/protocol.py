@@ -154,8 +154,7 @@ class ReachedMaxRestartIntensity(Question["Done"], frozen=True):
     reason: str
 
 
-# -- questions to the fork server, from the command line or any actor
-# -----------------------------------------------------
+# -- questions to the fork server, from the command line or any actor -------------------------------------------------
 State = Literal["down", "starting", "running", "stopping"]
 Fault = Literal["crash", "exit", "exception", "hang", "stop", "leak", "slow", "drop"]
 

@@ -13,7 +13,7 @@ the others continue.
 
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
 its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
-distinguished apart; three by chance on one key within the window are unlikely.
+told apart; three by chance on one key within the window are unlikely.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from .addresses import ActorName
+from .backoff import BackoffPolicy
 from .message import Message, Question
 from .protocol import FORK_SERVER, ROOT
 
@@ -55,6 +56,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     total_period_seconds: float = 60.0
     auto_shutdown: Significance = "none"
 
+    @property
+    def backoff(self) -> BackoffPolicy:
+        """The pauses between its restarts."""
+        return BackoffPolicy(
+            first=self.backoff_seconds, maximum=self.backoff_max_seconds, reset_after=self.backoff_reset_seconds
+        )
+
 
 SUPERVISOR_POLICY: Final = Policy(max_restarts=3, period_seconds=60.0)
 """The engine's default policy of a supervisor."""
@@ -96,7 +104,7 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """Where the program writes its stacks, `{pid}` for its process; empty: into its log."""
 
 
-SUPERVISOR = "supervision.supervisor.Supervisor"
+SUPERVISOR: Final = "supervision.supervisor:Supervisor"
 """The class of a supervisor without its own class."""
 
 
@@ -136,7 +144,7 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def class_name(self) -> str:
         """The argument for Thespian's createActor: `module.Class`, or the path of a program."""
-        return self.actor.replace(":", ".") or (self.program[0] if self.program else SUPERVISOR)
+        return self.program[0] if self.program else (self.actor or SUPERVISOR).replace(":", ".")
 
     @property
     def is_supervisor(self) -> bool:

@@ -157,7 +157,7 @@ def _after_group_stop(child: Child) -> Child:
 def _restart(state: SupervisorState, child: Child, now: float, rng: Rng) -> SupervisorState:
     """Count the failure; then give up, or stop the child's group and restart it after the pause."""
     policy, since = child.policy, child.in_service_since
-    backoff = child.backoff.failed(child.backoff_policy, 0.0 if since is None else now - since)
+    backoff = child.backoff.failed(policy.backoff, 0.0 if since is None else now - since)
     restarts, within = child.restarts.add(now, policy.max_restarts, policy.period_seconds)
     failed = _change(_after_group_stop(child), backoff=backoff, restarts=restarts)
     state, total_within = _count_total(state.replace(failed), now)
@@ -165,7 +165,7 @@ def _restart(state: SupervisorState, child: Child, now: float, rng: Rng) -> Supe
         return _escalate(state, child.name, policy.max_restarts, policy.period_seconds)
     if not total_within:
         return _escalate(state, "its children", state.policy.total_restarts, state.policy.total_period_seconds)
-    not_before = now + backoff.pause(child.backoff_policy, rng)
+    not_before = now + backoff.pause(policy.backoff, rng)
     names = group(state.policy.strategy, [other.name for other in state.children], child.name)
     return _change(state, children=tuple(_take(o, not_before) if o.name in names else o for o in state.children))
 

@@ -9,7 +9,7 @@ from ..message import Message
 from ..protocol import ActorState, Tree
 from ..time_scale import scaled
 from .command import NO_ANSWER, CommandError, Context
-from .health import SILENT_SECONDS
+from .health import is_silent
 from .signals import stopped_by_signal
 from .text import duration
 
@@ -65,6 +65,6 @@ def _why_silent(actor: ActorState, is_stopped: bool) -> str:
         return f"is {actor.state}"
     if is_stopped:
         return "is stopped by a signal"
-    if actor.kind != "program" and actor.heartbeat_age > SILENT_SECONDS:
+    if is_silent(actor):
         return f"hangs, for {duration(actor.heartbeat_age)}"
     return ""

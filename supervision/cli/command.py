@@ -20,6 +20,7 @@ from ..client import Client
 from ..errors import AskError, NotRunning
 from ..message import Message
 from ..names import PeerRefused
+from ..process_stat import is_alive
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
 from ..suggestions import close_to
@@ -155,7 +156,7 @@ class Context:
             pid = int(text.partition("\n")[0])
         except (OSError, ValueError):
             return 0
-        return pid if os.path.exists(f"/proc/{pid}") else 0
+        return pid if is_alive(pid) else 0
 
     def full_name(self, name: str, tree: Tree) -> str:
         """The actor's full name in the tree. Its end is enough if no other name has the same end (`worker/0`,

@@ -71,10 +71,20 @@ def of_trouble(trouble: Trouble) -> Reason:
     return Reason(trouble.service, f"{trouble.text}, for {duration(trouble.seconds)}")
 
 
+def is_silent(actor: ActorState) -> bool:
+    """Whether a running actor sends no heartbeats. A program sends none, so it never is."""
+    return actor.kind != "program" and actor.state == "running" and actor.heartbeat_age > SILENT_SECONDS
+
+
+def unserved_seconds(actor: ActorState) -> float:
+    """How long an actor with a process that is not in service has been starting or stopping."""
+    return actor.stopping_seconds if actor.state == "stopping" else actor.uptime
+
+
 def unwell(actor: ActorState) -> str:
     """The problem of an actor in service, by its last heartbeat: `busy 3s`, `silent 7s`; '' for
     nothing."""
-    if actor.kind != "program" and actor.state == "running" and actor.heartbeat_age > SILENT_SECONDS:
+    if is_silent(actor):
         return f"silent {duration(actor.heartbeat_age)}"
     return f"busy {duration(actor.busy_seconds)}" if actor.busy_seconds >= 1 else ""
 
@@ -89,12 +99,11 @@ def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
         what = "its supervisor waits before it starts it again, or has given up" if last else "it was not started yet"
         return [Reason(actor.name, f"down{last}; {what}", down)]
     if actor.state != "running":
-        seconds = actor.stopping_seconds if actor.state == "stopping" else actor.uptime
-        return [Reason(actor.name, f"{actor.state} for {duration(seconds)}{last}", down)]
+        return [Reason(actor.name, f"{actor.state} for {duration(unserved_seconds(actor))}{last}", down)]
     if actor.pid in stopped:
         text = f"stopped by a signal; its supervisor replaces it, or `kill -CONT {actor.pid}`"
         return [Reason(actor.name, text, down)]
-    if actor.kind != "program" and actor.heartbeat_age > SILENT_SECONDS:
+    if is_silent(actor):
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
         return [Reason(actor.name, text, down)]
     if actor.gave_up and actor.gave_up_age < GAVE_UP_SECONDS:

@@ -69,7 +69,7 @@ def _tree(context: Context) -> Tree | None:
 
 
 def unwritten(context: Context) -> UnwrittenIncidents:
-    """The records that the agent could not write yet. None if it does not answer, for example because it still runs an
+    """The records that the agent could not write yet; empty if it does not answer, for example because it still runs an
     older version after an upgrade."""
     try:
         return context.ask(GetUnwrittenIncidents(), UnwrittenIncidents)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
-from .health import Reason, TreeHealth, decide
+from .health import Reason, TreeHealth, decide, unserved_seconds
 from .signals import stopped_by_signal
 from .text import duration, terminal_columns, wrapped
 from .tree import figures
@@ -52,7 +52,6 @@ def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> 
 
 def line(actor: ActorState) -> str:
     """An actor that is not in service."""
-    seconds = actor.stopping_seconds if actor.state == "stopping" else actor.uptime
-    since = f" for {duration(seconds)}" if actor.pid else ""
+    since = f" for {duration(unserved_seconds(actor))}" if actor.pid else ""
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
     return f"{actor.name}: {actor.state}{since}{last}"

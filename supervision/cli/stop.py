@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 
-from .. import process_stat
+from ..process_stat import is_alive
 from ..protocol import Done, Shutdown
 from .command import NO_ANSWER, OK, REFUSED, CommandError, Context
 
@@ -21,7 +20,7 @@ def run(context: Context) -> int:
     if context.arguments.no_wait:
         context.show({"stopped": False, "pid": tree.pid}, f"stopping, pid {tree.pid}")
         return OK
-    while not _has_ended(tree.pid):
+    while is_alive(tree.pid):
         if time.monotonic() - began > context.arguments.wait:
             raise CommandError(
                 NO_ANSWER,
@@ -32,9 +31,3 @@ def run(context: Context) -> int:
     seconds = time.monotonic() - began
     context.show({"stopped": True, "pid": tree.pid, "seconds": round(seconds, 3)}, f"stopped after {seconds:.1f} s")
     return OK
-
-
-def _has_ended(pid: int) -> bool:
-    """Whether the process has ended (a zombie has)."""
-    seen = process_stat.state(pid)
-    return seen == "Z" if seen else not os.path.exists(f"/proc/{pid}")

@@ -19,7 +19,7 @@ from ..heartbeat import HEARTBEAT_SECONDS
 from ..listeners import Listeners
 from ..names import Names
 from ..process import Launch, run_actor
-from ..spec import Policy
+from ..spec import SUPERVISOR, Policy
 from ..status_page import StatusPage
 from .fork import ForkPlan, fork_each
 from .loop import Loop
@@ -27,8 +27,6 @@ from .policies import Policies
 from .process_entry import ProcessEntry
 from .programs import execute
 from .socket_store import SocketStore
-
-_SUPERVISOR = "supervision.supervisor:Supervisor"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +140,7 @@ class Launcher:
         return Launch(
             name=child.name,
             incarnation=child.incarnation,
-            actor=child.spec.actor or _SUPERVISOR,
+            actor=child.spec.actor or SUPERVISOR,
             arguments=self._arguments(child),
             context=application.context,
             refresh=application.refresh if child.spec.actor else "",

@@ -6,7 +6,7 @@ import logging
 import time
 
 from ..application import IncidentSink
-from ..protocol import FORK_SERVER, Exited, Started
+from ..protocol import FORK_SERVER, Exited, Started, ended_orderly
 from .loop import Loop
 from .process_entry import ProcessEntry
 from .table import ProcessTable
@@ -20,7 +20,7 @@ def is_incident(child: ProcessEntry, exited: Exited) -> bool:
     """Whether an end is a fault: it had no order, and it is not normal for its restart type."""
     if exited.cause in _ORDERED:
         return False
-    if exited.cause == "exit" and exited.status == 0:
+    if ended_orderly(exited):
         return child.policy.restart == "permanent"
     return True
 

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from ..backoff import Backoff, BackoffPolicy, Rng
+from ..backoff import Backoff, Rng
 from ..intensity import Intensity
 from ..protocol import Exited, gave_up
 from ..spec import Policy
@@ -32,11 +32,8 @@ class RootSupervision:
             if not within:
                 last = f": {exited.detail}" if gave_up(exited) else ""
                 return f"the root failed more than {policy.max_restarts} times in {policy.period_seconds:g} s{last}"
-        pauses = BackoffPolicy(
-            first=policy.backoff_seconds, maximum=policy.backoff_max_seconds, reset_after=policy.backoff_reset_seconds
-        )
-        self._backoff = self._backoff.failed(pauses, exited.uptime)
-        return self._backoff.pause(pauses, self._rng)
+        self._backoff = self._backoff.failed(policy.backoff, exited.uptime)
+        return self._backoff.pause(policy.backoff, self._rng)
 
 
 def _killed_from_outside(exited: Exited) -> bool:
