@@ -27,6 +27,7 @@ from actors.volume_manager.messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
+from actors.volume_manager.types.unsupported import REMOVED
 from actors.volume_manager.volume_metrics import TOTAL
 from supervision.actor import DisposableError, DisposableTimeout
 from supervision.harness import Harness
@@ -152,7 +153,8 @@ async def test_a_host_path_of_the_wrong_type_is_reported_with_the_volumes_name(m
     [
         ({"awsElasticBlockStore": {"volumeID": "x"}}, "ebs.csi.aws.com"),
         ({"gitRepo": {"repository": "x"}}, "CVE-2024-10220"),
-        ({"glusterfs": {}}, "removed"),
+        *(({removed: {}}, f"source {removed} was removed") for removed in REMOVED),
+        *(({later: {}}, f"source {later} is not supported") for later in ("flexVolume", "iscsi", "fc")),
         ({"secret": {"secretName": "s"}}, "not joined an API server"),
         ({"csi": {"driver": "d"}}, "has not joined an API server"),
         ({}, "no source"),

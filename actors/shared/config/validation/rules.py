@@ -216,6 +216,11 @@ def warnings(config: KubeletConfiguration) -> list[str]:
         found.append("authorization.mode: AlwaysAllow lets every authenticated caller do everything")
     if config.readOnlyPort:
         found.append(f"readOnlyPort: port {config.readOnlyPort} answers everybody")
+    if not config.enableControllerAttachDetach:
+        found.append(
+            "enableControllerAttachDetach: the agent attaches no volumes itself, so that pods wait for those of CSI "
+            "drivers that must be attached"
+        )
     owner, inside = config.kubeReservedCgroup, config.kubeletCgroups
     if owner and inside and not f"{inside}/".startswith(f"{owner.rstrip('/')}/"):
         found.append(f"kubeletCgroups: {inside} is not below kubeReservedCgroup")

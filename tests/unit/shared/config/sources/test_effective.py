@@ -139,6 +139,11 @@ def test_insecure_settings_are_warned_about():
     ]
 
 
+def test_a_node_to_which_nobody_attaches_volumes_is_warned_about():
+    (warning,) = made({"enableControllerAttachDetach": False}).warnings
+    assert "pods wait for those of CSI drivers that must be attached" in warning
+
+
 def test_a_field_of_an_old_release_is_passed_over_with_a_warning():
     assert made({"logging": {"sanitization": False}}).warnings == (
         "logging.sanitization is ignored: log sanitization was removed in 1.24",
