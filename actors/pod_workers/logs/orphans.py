@@ -44,9 +44,9 @@ def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[
     failed: OSError | None = None
     for namespace, name, uid in orphans(os.listdir(logs), known, shard, agent.workers):
         directory = Path(logs) / f"{namespace}_{name}_{uid}"
-        if directory.is_symlink() or now - directory.lstat().st_mtime < MIN_AGE_SECONDS:
-            continue
         try:
+            if directory.is_symlink() or now - directory.lstat().st_mtime < MIN_AGE_SECONDS:
+                continue
             files.remove_pod_logs(agent.container_logs_dir, logs, namespace, name, uid)
         except OSError as error:
             failed = error
