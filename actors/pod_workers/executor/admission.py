@@ -28,10 +28,10 @@ from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, Volumes
 from supervision.actor import AskError
 
 from .execution import Execution
+from .volumes import VOLUME_SECONDS
 
 ADMIT_SECONDS = 10.0
 NODE_SECONDS = 5.0
-VOLUME_SECONDS = 130.0
 MOUNT_REPORT_SECONDS = 123.0
 """The interval of events about volumes that a pod still waits for."""
 SAME_NAME_SECONDS = 0.3

@@ -31,9 +31,9 @@ from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, Volum
 
 from . import spans
 from .execution import Execution
+from .volumes import VOLUME_SECONDS
 
 RELEASE_SECONDS = 10.0
-VOLUME_SECONDS = 130.0
 TRACE_SECONDS = 30.0
 _REMOVE_TRACES = "actors.pod_workers.containers.files:remove_traces"
 

@@ -13,6 +13,8 @@ from supervision.actor import AskError
 
 from .execution import Execution
 
+VOLUME_SECONDS: Final = 130.0
+"""How long a pod worker waits until all volumes of its pod are mounted, or unmounted and removed."""
 RENEW_SECONDS: Final = 60.0
 
 
