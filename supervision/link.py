@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import socket
 from collections import deque
 from typing import Protocol
 
@@ -135,8 +136,15 @@ class Link:
                 return
             self._take_returned(same_process=pid == self._pid)
             self._pid = pid
-            opening = self._owner.loop.create_unix_connection(lambda: Channel(self, self._owner.flusher), sock=sock)
-            self._opening = self._owner.loop.create_task(opening)
+            self._opening = self._owner.loop.create_task(self._open(sock))
+
+    async def _open(self, sock: socket.socket) -> None:
+        try:
+            await self._owner.loop.create_unix_connection(lambda: Channel(self, self._owner.flusher), sock=sock)
+        except OSError as error:
+            log.warning("no connection to %s: %s", self.name, error)
+            sock.close()
+            self._retry()
 
     def _retry(self) -> None:
         self._attempt += 1

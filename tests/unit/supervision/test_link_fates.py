@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
@@ -55,11 +56,15 @@ class Loop:
     def call_later(self, seconds: float, call: Callable[[], None]) -> Handle:
         return self.call_at(self.now + seconds, call)
 
-    def create_unix_connection(self, make: Any, sock: Any) -> Any:
-        return sock
+    async def create_unix_connection(self, make: Any, sock: Any) -> None:
+        sock()
 
-    def create_task(self, connection: Any) -> Any:
-        return self.call_later(0.0, connection)
+    def create_task(self, opening: Coroutine[Any, Any, None]) -> Any:
+        def run() -> None:
+            with suppress(StopIteration):
+                opening.send(None)
+
+        return self.call_later(0.0, run)
 
     @property
     def pending(self) -> int:
@@ -77,8 +82,9 @@ class Loop:
 class Connection:
     """The sender's end of a connection to one incarnation."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, fails: bool) -> None:
         self.world, self.is_open, self.unsent = world, True, False
+        self._fails = fails
         self.here: list[bytes] = []
 
     def close(self) -> None:
@@ -88,6 +94,8 @@ class Connection:
         self.here.append(body)
 
     def __call__(self) -> None:
+        if self._fails:
+            raise OSError(12, "Cannot allocate memory")
         self.world.link.opened(self)  # type: ignore[arg-type]
         self.world.connections.append(self)
 
@@ -110,8 +118,8 @@ class World:
         self.link = Link(self, "b", window=3)  # type: ignore[arg-type]
 
     def connect(self, name: str) -> Any:
-        if self.state == "up":
-            return Connection(self), self.pid
+        if self.state in ("up", "no memory"):
+            return Connection(self, fails=self.state == "no memory"), self.pid
         raise {
             "missing": NoSuchActor(name),
             "gone": NoSuchActor(name, gone=True),
@@ -149,7 +157,7 @@ class World:
             self.link.closed(found, None)  # type: ignore[arg-type]
 
 
-STATES = ["up", "up", "missing", "gone", "foreign", "no descriptor"]
+STATES = ["up", "up", "missing", "gone", "foreign", "no descriptor", "no memory"]
 STEPS = st.one_of(
     st.tuples(st.just("send"), st.sampled_from([0.5, 1.0, 10.0])),
     st.tuples(st.just("send"), st.sampled_from([0.5, 1.0, 10.0])),
