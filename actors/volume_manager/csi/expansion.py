@@ -67,8 +67,8 @@ class VolumeExpansion:
         """Unique names of volumes with a final error."""
         self._refused: set[str] = set()
         """Unique names of volumes that the driver does not expand while in use."""
-        self._failures: dict[str, int] = {}
-        """Failures in a row by unique name, of volumes in use that are tried again."""
+        self._retried: set[str] = set()
+        """Unique names of volumes in use that are tried again after a failure of the driver."""
 
     def start(self) -> None:
         self._actor.every(self._seconds, self._expand_used, jitter=0.1)
@@ -124,25 +124,26 @@ class VolumeExpansion:
         driver may hang.
         """
         once = {_name(step): (pod, step) for pod, step in self._used.values()}
-        waiting = (one for name, one in once.items() if name not in self._failures)
+        waiting = (one for name, one in once.items() if name not in self._retried)
         await asyncio.gather(*(self._expand_one(pod, step) for pod, step in waiting))
 
+    async def _expand_one(self, pod: Pod, step: CsiMount) -> None:
+        """Expand the volume; if its driver fails, try again in the background."""
+        if await self._try_expansion(pod, step):
+            self._retried.add(_name(step))
+            self._actor.start_task(self._expand_again(pod, step), f"expand {step.source.handle} again")
+
     async def _expand_again(self, pod: Pod, step: CsiMount) -> None:
-        """Try again until the volume is expanded or not in use."""
-        name = _name(step)
+        """Try again until the driver does not fail or the volume is not in use."""
+        failures = 1
         try:
             while step.path in self._used:
-                await self._actor.pause(RETRIES.pause(self._failures[name]))
+                await self._actor.pause(RETRIES.pause(failures))
                 if not await self._try_expansion(pod, step):
                     return
-                self._failures[name] += 1
+                failures += 1
         finally:
-            del self._failures[name]
-
-    async def _expand_one(self, pod: Pod, step: CsiMount) -> None:
-        if await self._try_expansion(pod, step):
-            self._failures[_name(step)] = 1
-            self._actor.start_task(self._expand_again(pod, step), f"expand {step.source.handle} again")
+            self._retried.discard(_name(step))
 
     async def _try_expansion(self, pod: Pod, step: CsiMount) -> bool:
         """Returns whether the driver failed, so that it must be asked again."""
