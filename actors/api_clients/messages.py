@@ -93,6 +93,30 @@ class ObjectChanged(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("ref",)
 
 
+class GetTrustBundles(Question["TrustBundles"], frozen=True):
+    """The ClusterTrustBundles of this name or of this signer (one of the two). Answered with TrustBundles."""
+
+    name: str = ""
+    signer: str = ""
+    wait: float = 5.0
+    """Seconds to wait at most for the server's first answer."""
+
+
+class TrustBundles(Message, frozen=True):
+    """Answer to GetTrustBundles."""
+
+    bodies: list[bytes] = []
+    """JSON each, with name, labels and spec."""
+    error: str = ""
+    """Why they are not known, in the kubelet's words; empty: these are all."""
+
+
+class TrustBundlesChanged(Message, frozen=True):
+    """To volume_manager: a ClusterTrustBundle has changed, has appeared or is gone."""
+
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
 class GetServices(Question["Services"], frozen=True):
     """Services of the namespace, and the API server's own (`kubernetes` in `default`). Answered with Services."""
 

@@ -20,7 +20,7 @@ from .errors import FieldError, ManifestError, document_error
 from .identity import make_static
 from .limits import DOCUMENT, MAX_BYTES, beyond_limits
 from .shape import check_shape, unrelated
-from .validation import pod_errors, reference_errors
+from .validation import always_refused, pod_errors, reference_errors
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -96,8 +96,7 @@ def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
     if too_large := list(beyond_limits(pod.spec)):
         raise ManifestError(too_large)
     broken = pod_errors(pod)
-    if not origin.allow_references:
-        broken += reference_errors(pod)
+    broken += always_refused(pod) if origin.allow_references else reference_errors(pod)
     if errors or broken:
         raise ManifestError([*errors, *unrelated(broken, errors)])
     return _static(plain, origin)

@@ -172,6 +172,20 @@ def reference_errors(pod: Pod) -> list[FieldError]:
     return [FieldError(path, "a static pod may not refer to objects of the API server") for path in _references(pod)]
 
 
+def always_refused(pod: Pod) -> list[FieldError]:
+    """An error for each reference that a static pod has under no gate."""
+    found = []
+    if bytes(pod.spec.resourceClaims) not in (b"", b"[]"):
+        found.append(FieldError("spec.resourceClaims", "static pods may not use ResourceClaims"))
+    for index, volume in enumerate(pod.spec.volumes):
+        for place, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
+            if source.clusterTrustBundle is not None:
+                path = f"spec.volumes[{index}].projected.sources[{place}].clusterTrustBundle"
+                text = "static pods may not use ClusterTrustBundle projected volume sources"
+                found.append(FieldError(path, text))
+    return found
+
+
 def _references(pod: Pod) -> Iterator[str]:
     spec = pod.spec
     if spec.serviceAccountName or spec.serviceAccount:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectChanged
+from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectChanged, TrustBundlesChanged
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
@@ -89,7 +89,7 @@ class VolumeManager(Actor):
             self.every(SWEEP_SECONDS, tools.csi.sweep, jitter=0.1)
 
     def _make_tools(self) -> VolumeTools:
-        calls, api = DisposableCalls(self), VolumeObjects(self)
+        calls, api = DisposableCalls(self), VolumeObjects(self, self._agent.gate)
         fs_group = FsGroup(self, calls, self._clock)
         return VolumeTools(
             calls=calls,
@@ -195,6 +195,10 @@ class VolumeManager(Actor):
     def on_object(self, message: ObjectChanged, sender: Address) -> None:
         """A Secret or ConfigMap that pods of this node mount."""
         self._refresh.object_changed(message.ref)
+
+    @on(TrustBundlesChanged)
+    def on_trust_bundles(self, message: TrustBundlesChanged, sender: Address) -> None:
+        self._refresh.trust_bundles_changed()
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:

@@ -76,6 +76,10 @@ class PodMounts:
         """The pods with a volume whose files come from this object."""
         return [uid for uid, known in self._pods.items() if ref in known.inputs.objects]
 
+    def with_trust_bundles(self) -> list[str]:
+        """The pods with a volume whose files come from ClusterTrustBundles."""
+        return [uid for uid, known in self._pods.items() if known.inputs.trust_bundles]
+
     def with_expiring_token(self) -> list[str]:
         """The pods with a token that is due for replacement."""
         due = self._tools.api.tokens.due

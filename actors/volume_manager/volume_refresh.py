@@ -36,6 +36,10 @@ class Refresh:
         for uid in self._mounts.using(ref):
             self.refresh_soon(uid)
 
+    def trust_bundles_changed(self) -> None:
+        for uid in self._mounts.with_trust_bundles():
+            self.refresh_soon(uid)
+
     def refresh_later(self, uid: str) -> None:
         self._actor.after(RETRY_SECONDS, partial(self.refresh_soon, uid))
 

@@ -19,10 +19,13 @@ from actors.api_clients.messages import (
     ApiCall,
     GetObject,
     GetServices,
+    GetTrustBundles,
     ObjectChanged,
     ObjectRef,
     ObjectState,
     Services,
+    TrustBundles,
+    TrustBundlesChanged,
 )
 from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.pod_config.messages import POD_CONFIG
@@ -42,6 +45,7 @@ from .object_cache import ObjectCache
 from .pod_feed import PodFeed
 from .pod_references import references_of
 from .refused_collections import RefusedCollections
+from .trust_bundles import MENTION, PLURAL, TrustBundleFeed
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector, Store
@@ -66,6 +70,11 @@ class KubeClient(ApiActor):
         self.runtime_classes = CachedCollection(self, "runtimeclasses")
         self.csi_drivers = CachedCollection(self, "csidrivers")
         self.node = CachedCollection(self, "node", on_change=self._node_changed)
+        self.trust_bundles = TrustBundleFeed(
+            self,
+            lambda path, store: self._follow_collection(PLURAL, path, "", store),
+            lambda: self.tell(VOLUME_MANAGER, TrustBundlesChanged()),
+        )
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
         self._refused = RefusedCollections(partial(self.tell, FORK_SERVER), getLogger(KUBE_CLIENT), time.monotonic)
@@ -139,6 +148,8 @@ class KubeClient(ApiActor):
             self.log.warning("pod %s/%s cannot be read: %s", item.namespace, item.name, error)
             refs = {}
         self.objects.refer(item.uid, refs)
+        if MENTION in item.data and self.agent.gate("ClusterTrustBundleProjection"):
+            self.trust_bundles.want()
         self._count()
 
     def _on_removal(self, uids: set[str]) -> None:
@@ -194,6 +205,10 @@ class KubeClient(ApiActor):
         if body is None:
             return ObjectState(ref, reason="NotFound", message=f'{ref.kind} "{ref.name}" not found')
         return ObjectState(ref, body)
+
+    @on(GetTrustBundles)
+    async def on_get_trust_bundles(self, message: GetTrustBundles, sender: Address) -> TrustBundles:
+        return await self.trust_bundles.get(message)
 
     @on(GetServices)
     def on_get_services(self, message: GetServices, sender: Address) -> Services:

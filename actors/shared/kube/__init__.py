@@ -5,12 +5,14 @@ apparmor.py                the AppArmor profile of a container, from fields or t
 codec.py                   reading and writing API objects as JSON
 container.py               containers: image, environment, ports, probes, hooks, resources, security context
 contents.py                the data of Secrets and ConfigMaps, as bytes by key
+credential_sources.py      sources of projected volumes: trust bundles of the cluster, certificates of pods
 declared_features.py       features that a node declares, so that the scheduler places pods that need them there
 expansion.py               `$(NAME)` in commands, arguments and values (API doc of Container.command)
 extended_resources.py      extended resources: resources that plugins, drivers and operators add to a node
 formats.py                 the API's name formats
 go_text.py                 gRPC errors as grpc-go prints them
 host_port.py               a host and a port as one word
+label_selector.py          label selectors: their validation, and what they select
 meta.py                    base of the API types, and object metadata
 names.py                   labels, annotations and fixed strings that the API, the runtime and other node tools read
 node_addresses.py          the addresses of this node: for its Node object, and for status.hostIPs of its pods
@@ -26,6 +28,7 @@ resource_fields.py         a container's resources for the downward API (API doc
 restart_policy.py          whether an ended container is restarted: by its rules, its policy, its pod's policy
 sysctls.py                 the names of sysctls
 times.py                   times of the API (RFC 3339), and the start time of a pod
+trust_bundles.py           ClusterTrustBundles: the fields that a node reads
 volumes.py                 volumes of pods: the type of each source, its validation
 resource_versions.py       the order of two versions of an object or of a collection
 """

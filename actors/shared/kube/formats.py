@@ -82,3 +82,24 @@ def inside_path(text: str) -> str:
     if text.startswith("/"):
         return "must be a relative path"
     return "must not contain '..'" if ".." in text.split("/") else ""
+
+
+def own_path(text: str) -> str:
+    """A relative path that does not leave its directory, and is none of the names that the agent uses there."""
+    wrong = inside_path(text)
+    return "must not start with '..'" if not wrong and text.startswith("..") else wrong
+
+
+def signer_name(text: str) -> str:
+    """The signer of certificates: a domain of at least two labels, and a path."""
+    domain, slash, path = text.partition("/")
+    labels = domain.split(".")
+    valid = slash and len(domain) <= 253 and len(labels) > 1 and not any(map(dns_label, labels))
+    if valid and not any(map(dns_subdomain, path.split("."))):
+        return ""
+    return f"{text[:80]!r} is not the name of a signer, like example.com/signer-name" if text else "required"
+
+
+def trust_bundle_name(text: str) -> str:
+    """Of a bundle of a signer the part before the last ':' is the signer's name with ':' for '/'."""
+    return dns_subdomain(text.rpartition(":")[2]) if text else "required"

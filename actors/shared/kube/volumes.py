@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from . import formats
+from .credential_sources import ClusterTrustBundleProjection, PodCertificateProjection
 from .meta import Api, KeyToPath, ObjectFieldSelector, Quantity, ResourceFieldSelector
 from .quantity import QuantityError, parse
 
@@ -164,8 +165,8 @@ class VolumeProjection(Api, frozen=True):
     configMap: SecretProjection | None = None
     downwardAPI: DownwardAPIVolumeSource | None = None
     serviceAccountToken: ServiceAccountTokenProjection | None = None
-    clusterTrustBundle: msgspec.Raw = msgspec.Raw()
-    podCertificate: msgspec.Raw = msgspec.Raw()
+    clusterTrustBundle: ClusterTrustBundleProjection | None = None
+    podCertificate: PodCertificateProjection | None = None
 
     def paths(self) -> Iterator[str]:
         """The paths of its files."""
@@ -173,6 +174,8 @@ class VolumeProjection(Api, frozen=True):
             yield from (item.path for item in (source.items if source is not None else ()))
         if self.serviceAccountToken is not None:
             yield self.serviceAccountToken.path
+        for credentials in (self.clusterTrustBundle, self.podCertificate):
+            yield from credentials.paths() if credentials is not None else ()
 
 
 class ProjectedVolumeSource(FilesSource, frozen=True):
@@ -182,10 +185,17 @@ class ProjectedVolumeSource(FilesSource, frozen=True):
         yield from super().problems()
         paths: set[str] = set()
         for index, part in enumerate(self.sources):
-            if not any(getattr(part, name) for name in part.__struct_fields__):
+            given = [name for name in part.__struct_fields__ if getattr(part, name)]
+            if not given:
                 yield f"sources[{index}]", "needs a source"
+            if len(given) > 1:
+                yield f"sources[{index}]", f"has more than one source: {', '.join(given)}"
             for field, problem in part.downwardAPI.problems() if part.downwardAPI is not None else ():
                 yield f"sources[{index}].downwardAPI.{field}", problem
+            for name in ("clusterTrustBundle", "podCertificate"):
+                credentials = getattr(part, name)
+                for field, problem in credentials.problems() if credentials is not None else ():
+                    yield f"sources[{index}].{name}{field and '.'}{field}", problem
             for path in part.paths():
                 if path in paths:
                     yield f"sources[{index}]", f"{path!r} is the path of another file, too"

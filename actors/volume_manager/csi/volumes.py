@@ -21,7 +21,7 @@ from supervision.actor import Actor
 from supervision.errors import error_text
 
 from ..failure_texts import MountError
-from ..files.projections import ContentError
+from ..files.content_error import ContentError
 from ..files.service_tokens import ServiceTokens
 from ..host.directories import DIRECTORY_MODE
 from . import records

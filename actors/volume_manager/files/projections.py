@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.api_clients.messages import ObjectRef, ObjectState, TrustBundles
 from actors.shared.kube.meta import KeyToPath
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
@@ -19,16 +19,14 @@ from actors.shared.kube.volumes import SecretProjection, ServiceAccountTokenProj
 from supervision.errors import UNREADABLE
 
 from . import downward_fields
+from .content_error import ContentError
 from .downward_fields import DownwardError, File
+from .trust_anchors import BundleQuery, anchors, query_of
 
 MINIMUM_TOKEN_SECONDS: Final = 600
 DEFAULT_TOKEN_SECONDS: Final = 3600
-_TOKEN_MODE: Final = 0o600
-"""The mode of token files if the pod has an fsGroup or a single user, who owns the file."""
-
-
-class ContentError(Exception):
-    """A Secret, ConfigMap or token of the volume is missing, or a field of the pod is invalid; the text names it."""
+_PRIVATE_MODE: Final = 0o600
+"""The mode of files with tokens and certificates if the pod has an fsGroup or a single user, who owns the file."""
 
 
 class PodTokenRequest(msgspec.Struct, frozen=True):
@@ -48,6 +46,9 @@ class Content(msgspec.Struct, frozen=True):
     objects: Mapping[ObjectRef, ObjectState] = {}
     tokens: Mapping[PodTokenRequest, str] = {}
     allocatable: Mapping[str, int] = {}
+    bundles: Mapping[BundleQuery, TrustBundles] = {}
+    order: bytes = b""
+    """Of trust anchors, as of `trust_anchors.merged`."""
 
 
 class _Data(msgspec.Struct):
@@ -71,6 +72,13 @@ def objects_of(namespace: str, sources: Iterable[VolumeProjection]) -> list[Obje
 def tokens_of(pod: Pod, sources: Iterable[VolumeProjection]) -> list[PodTokenRequest]:
     wanted = (source.serviceAccountToken for source in sources)
     return [_token_request(pod, token) for token in wanted if token is not None]
+
+
+def bundles_of(sources: Iterable[VolumeProjection]) -> list[BundleQuery]:
+    """The queries, each once."""
+    wanted = (source.clusterTrustBundle for source in sources)
+    queries = (query_of(bundle) for bundle in wanted if bundle is not None)
+    return list(dict.fromkeys(query for query in queries if query is not None))
 
 
 def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRequest:
@@ -111,19 +119,24 @@ def _files_of(pod: Pod, source: VolumeProjection, mode: int, given: Content) -> 
         chosen = msgspec.structs.replace(source.downwardAPI, defaultMode=mode if default is None else default)
         return downward_fields.files(pod, chosen, given.allocatable)
     if source.serviceAccountToken is not None:
-        return [_token(pod, source.serviceAccountToken, mode, given)]
-    if source.clusterTrustBundle != msgspec.Raw():
-        raise ContentError("clusterTrustBundle projections are not supported by this agent yet")
-    if source.podCertificate != msgspec.Raw():
+        text = given.tokens[_token_request(pod, source.serviceAccountToken)]
+        return [_private(pod, source.serviceAccountToken.path, text.encode(), mode)]
+    if source.clusterTrustBundle is not None:
+        bundle = source.clusterTrustBundle
+        query = query_of(bundle)
+        if query is None:
+            raise ContentError("ClusterTrustBundle projection requires either name or signerName to be set")
+        return [_private(pod, bundle.path, anchors(bundle, given.bundles[query], given.order), mode)]
+    if source.podCertificate is not None:
         raise ContentError("podCertificate projections are not supported by this agent yet")
     return []
 
 
-def _token(pod: Pod, token: ServiceAccountTokenProjection, mode: int, given: Content) -> File:
+def _private(pod: Pod, path: str, data: bytes, mode: int) -> File:
+    """A file that only the pod's processes need to read."""
     user = only_user(pod)
     private = user is not None or pod.spec.securityContext.fsGroup is not None
-    text = given.tokens[_token_request(pod, token)]
-    return File(token.path, text.encode(), _TOKEN_MODE if private else mode, user)
+    return File(path, data, _PRIVATE_MODE if private else mode, user)
 
 
 def only_user(pod: Pod) -> int | None:

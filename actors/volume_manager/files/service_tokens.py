@@ -20,7 +20,8 @@ from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.shared.api.permission import when_permitted
 from supervision.errors import UNREADABLE
 
-from .projections import ContentError, PodTokenRequest
+from .content_error import ContentError
+from .projections import PodTokenRequest
 
 OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0

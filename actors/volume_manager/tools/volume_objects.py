@@ -1,16 +1,33 @@
-"""Objects and service account tokens of the API server, through kube_client."""
+"""Objects, trust bundles and service account tokens of the API server, through kube_client."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Callable
 from typing import Final
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import (
+    KUBE_CLIENT,
+    ApiAnswer,
+    ApiCall,
+    GetObject,
+    GetTrustBundles,
+    ObjectRef,
+    ObjectState,
+    TrustBundles,
+)
 from actors.volume_manager.files.service_tokens import ServiceTokens
+from actors.volume_manager.files.trust_anchors import BundleQuery
 from supervision.actor import Actor, AskError
 
 OBJECT_SECONDS: Final = 5.0
 CALL_SECONDS: Final = 15.0
+GATE: Final = "ClusterTrustBundleProjection"
+GATE_OFF: Final = (
+    f"ClusterTrustBundle projection is not supported in static kubelet mode (the feature gate {GATE} is off)"
+)
+"""Begins with the kubelet's words."""
 AT_ONCE: Final = 4
 """The most objects that are on their way: each may have a megabyte, and a volume names any number."""
 
@@ -18,8 +35,11 @@ AT_ONCE: Final = 4
 class VolumeObjects:
     """When kube_client does not answer, the answer has the reason Unreachable."""
 
-    def __init__(self, actor: Actor) -> None:
-        self._actor = actor
+    def __init__(self, actor: Actor, gate: Callable[[str], bool]) -> None:
+        """`gate`: whether a feature gate is on."""
+        self._actor, self._gate = actor, gate
+        self.order = os.urandom(16)
+        """Of trust anchors: the same until the next start, as in the kubelet."""
         self._permits = asyncio.Semaphore(AT_ONCE)
         self.tokens = ServiceTokens(self.call)
 
@@ -30,6 +50,15 @@ class VolumeObjects:
                 return await self._actor.ask(KUBE_CLIENT, question, timeout=OBJECT_SECONDS + 5.0)
         except AskError as error:
             return ObjectState(ref, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")
+
+    async def trust_bundles(self, query: BundleQuery) -> TrustBundles:
+        if not self._gate(GATE):
+            return TrustBundles(error=GATE_OFF)
+        question = GetTrustBundles(query.name, query.signer, OBJECT_SECONDS)
+        try:
+            return await self._actor.ask(KUBE_CLIENT, question, timeout=2 * OBJECT_SECONDS + 5.0)
+        except AskError as error:
+            return TrustBundles(error=f"{KUBE_CLIENT}: {error}")
 
     async def call(self, call: ApiCall) -> ApiAnswer:
         try:

@@ -10,8 +10,9 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import VolumeProjection
 from actors.shared.linux.beneath import UnsafePathError
 from actors.volume_manager.files import atomic, mount_points, projections
+from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.downward_fields import DEFAULT_MODE
-from actors.volume_manager.files.projections import Content, ContentError
+from actors.volume_manager.files.projections import Content
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import VolumeTools
 from supervision.errors import error_text
@@ -52,6 +53,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
         return ApiInputs(
             frozenset(projections.objects_of(pod.metadata.namespace, self.sources)),
             frozenset(projections.tokens_of(pod, self.sources)),
+            bool(projections.bundles_of(self.sources)),
         )
 
     def is_filled(self) -> bool:
@@ -61,14 +63,19 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
         """Raises ContentError."""
         refs = projections.objects_of(pod.metadata.namespace, self.sources)
         requests = projections.tokens_of(pod, self.sources)
-        objects, tokens = await asyncio.gather(
-            asyncio.gather(*map(tools.api.object, refs)), asyncio.gather(*map(tools.api.tokens.get, requests))
+        queries = projections.bundles_of(self.sources)
+        objects, tokens, bundles = await asyncio.gather(
+            asyncio.gather(*map(tools.api.object, refs)),
+            asyncio.gather(*map(tools.api.tokens.get, requests)),
+            asyncio.gather(*map(tools.api.trust_bundles, queries)),
         )
         has_downward = any(source.downwardAPI is not None for source in self.sources)
         return Content(
             dict(zip(refs, objects, strict=True)),
             dict(zip(requests, tokens, strict=True)),
             await tools.allocatable.resources() if has_downward else {},
+            dict(zip(queries, bundles, strict=True)),
+            tools.api.order,
         )
 
 

@@ -45,12 +45,15 @@ class ApiInputs(msgspec.Struct, frozen=True):
 
     objects: frozenset[ObjectRef] = frozenset()
     tokens: frozenset[PodTokenRequest] = frozenset()
+    trust_bundles: bool = False
+    """Whether they come from ClusterTrustBundles, too."""
 
     def __bool__(self) -> bool:
-        return bool(self.objects or self.tokens)
+        return bool(self.objects or self.tokens or self.trust_bundles)
 
     def __or__(self, other: ApiInputs) -> ApiInputs:
-        return ApiInputs(self.objects | other.objects, self.tokens | other.tokens)
+        bundles = self.trust_bundles or other.trust_bundles
+        return ApiInputs(self.objects | other.objects, self.tokens | other.tokens, bundles)
 
 
 class Mounter(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,6 +84,7 @@ NODE_RULES: dict[tuple[str, str], tuple[str, ...]] = {
     ("authorization.k8s.io", "localsubjectaccessreviews"): ("create",),
     ("node.k8s.io", "runtimeclasses"): _READ,
     ("storage.k8s.io", "csidrivers"): _READ,
+    ("certificates.k8s.io", "clustertrustbundles"): _READ,
 }
 _REFERENCED = {"secrets", "configmaps", "persistentvolumeclaims", "persistentvolumes"}
 

@@ -61,8 +61,9 @@ def _groups() -> list[str]:
 
 
 def _group(name: str) -> Obj:
-    version = {"groupVersion": f"{name}/v1", "version": "v1"}
-    return {"name": name, "versions": [version], "preferredVersion": version}
+    found = dict.fromkeys(one.version for one in RESOURCES if one.group == name)
+    versions = [{"groupVersion": f"{name}/{version}", "version": version} for version in found]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
 def _entries(resource: Resource) -> list[Obj]:

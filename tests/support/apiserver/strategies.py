@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from .certificate_rules import bundle_name_causes
 from .errors import invalid
 from .objects import Obj, copy, timestamp
 from .pod_defaults import default_pod, qos_class
@@ -39,7 +40,8 @@ def prepare_create(resource: Resource, obj: Obj, user: User) -> None:
     if resource.plural in _COUNTED:
         metadata["generation"] = 1
     _CREATE.get(resource.plural, _nothing)(obj, user)
-    causes = name_causes(obj) + (pod_causes(obj) if resource.plural == "pods" else [])
+    named = bundle_name_causes if resource.plural == "clustertrustbundles" else name_causes
+    causes = named(obj) + (pod_causes(obj) if resource.plural == "pods" else [])
     if causes:
         invalid(resource.qualified_kind, metadata.get("name", ""), causes)
 

@@ -73,7 +73,15 @@ WHOLE: dict[str, Any] = {
             {"name": "v", "projected": {"defaultMode": 256, "sources": [{"downwardAPI": {"items": [
                 {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
                 {"path": "cpu", "resourceFieldRef": {"containerName": "a", "resource": "limits.cpu"}},
-            ]}}]}},
+            ]}}, {"clusterTrustBundle": {
+                "signerName": "example.com/mtls", "path": "ca.crt", "optional": True,
+                "labelSelector": {"matchLabels": {"a": "b"},
+                                  "matchExpressions": [{"key": "c", "operator": "NotIn", "values": ["d"]}]},
+            }}, {"podCertificate": {
+                "signerName": "example.com/mtls.v1", "keyType": "ECDSAP521", "maxExpirationSeconds": 7862400,
+                "credentialBundlePath": "all.pem", "keyPath": "key.pem", "certificateChainPath": "chain.pem",
+                "userAnnotations": {"Example.com/Role": "any value"},
+            }}]}},
             {"name": "w", "image": {"reference": "i", "pullPolicy": "Never"}},
         ],
     },
@@ -81,6 +89,8 @@ WHOLE: dict[str, Any] = {
 CONTAINER = "spec.containers.0"
 ENV = f"{CONTAINER}.env.0.valueFrom"
 ITEM = "spec.volumes.0.projected.sources.0.downwardAPI.items.0"
+BUNDLE = "spec.volumes.0.projected.sources.1.clusterTrustBundle"
+CREDENTIALS = "spec.volumes.0.projected.sources.2.podCertificate"
 NODE = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
 SPREAD = "spec.topologySpreadConstraints.0"
 
@@ -103,8 +113,11 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return document
 
 
-def test_a_pod_that_uses_each_field_is_valid() -> None:
-    assert errors(WHOLE) == []
+def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod() -> None:
+    assert [one.split(": ")[0] for one in errors(WHOLE)] == [
+        f"spec.volumes[0].projected.sources[{index}].{name}"
+        for index, name in ((1, "clusterTrustBundle"), (2, "podCertificate"))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +180,39 @@ def test_a_pod_that_uses_each_field_is_valid() -> None:
         (f"{ITEM}.path", "../x", "sources[0].downwardAPI.items[0].path: must not contain '..'"),
         (f"{ITEM}.path", "cpu", "sources[0]: 'cpu' is the path of another file, too"),
         ("spec.volumes.0.projected.sources", [{}], "sources[0]: needs a source"),
+        ("spec.volumes.0.projected.sources.0.secret", {"name": "s"}, "more than one source: secret, downwardAPI"),
+        (f"{BUNDLE}.name", "b", "clusterTrustBundle: only one of name and signerName may be used"),
+        (f"{BUNDLE}.signerName", None, "clusterTrustBundle: either name or signerName must be specified"),
+        (BUNDLE, {"name": "", "path": "p"}, "clusterTrustBundle.name: required"),
+        (BUNDLE, {"name": "a.b:c:d", "path": "p", "labelSelector": {}}, "labelSelector: must be unset if name is"),
+        (BUNDLE, {"name": "a:B", "path": "p"}, "clusterTrustBundle.name: 'B' is not a DNS name"),
+        (f"{BUNDLE}.signerName", "com/x", "clusterTrustBundle.signerName: 'com/x' is not the name of a signer"),
+        (f"{BUNDLE}.signerName", "a.b/", "signerName: 'a.b/' is not the name of a signer"),
+        (f"{BUNDLE}.path", "", "clusterTrustBundle.path: required"),
+        (f"{BUNDLE}.path", "..data", "clusterTrustBundle.path: must not start with '..'"),
+        (f"{BUNDLE}.path", "labels", "sources[1]: 'labels' is the path of another file, too"),
+        (f"{BUNDLE}.labelSelector.matchLabels", {"-": "x"}, "matchLabels[-]: '-' is not a qualified name"),
+        (f"{BUNDLE}.labelSelector.matchExpressions.0.operator", "Gt", "matchExpressions[0].operator: 'Gt' is not one"),
+        (f"{BUNDLE}.labelSelector.matchExpressions.0.operator", "Exists", "matchExpressions[0].values: may not be"),
+        (f"{BUNDLE}.labelSelector.matchExpressions.0.values", [], "matchExpressions[0].values: must be specified"),
+        (f"{BUNDLE}.labelSelector.matchExpressions.0.values", ["-"], "matchExpressions[0].values[0]: '-' is not a"),
+        (f"{BUNDLE}.labelSelector.matchExpressions.0.key", "", "matchExpressions[0].key: '' is not a qualified name"),
+        (f"{CREDENTIALS}.signerName", "", "podCertificate.signerName: required"),
+        (f"{CREDENTIALS}.keyType", "RSA2048", "podCertificate.keyType: 'RSA2048' is not one of RSA3072, RSA4096"),
+        (f"{CREDENTIALS}.maxExpirationSeconds", 3599, "maxExpirationSeconds: 3599 is not between 3600 and 7862400"),
+        (f"{CREDENTIALS}.maxExpirationSeconds", 7862401, "7862401 is not between 3600 and 7862400"),
+        (
+            CREDENTIALS,
+            {"signerName": "x.kubernetes.io/y", "keyType": "ED25519", "keyPath": "k", "maxExpirationSeconds": 86401},
+            "86401 is not between 3600 and 86400",
+        ),
+        (CREDENTIALS, {"signerName": "a.b/c", "keyType": "ED25519"}, "podCertificate: specify at least one of"),
+        (f"{CREDENTIALS}.keyPath", "/k", "podCertificate.keyPath: must be a relative path"),
+        (f"{CREDENTIALS}.certificateChainPath", "..x", "certificateChainPath: must not start with '..'"),
+        (f"{CREDENTIALS}.credentialBundlePath", "key.pem", "sources[2]: 'key.pem' is the path of another file, too"),
+        (f"{CREDENTIALS}.userAnnotations", {"a": "b"}, "userAnnotations: 'a' needs a prefix, as example.com/name"),
+        (f"{CREDENTIALS}.userAnnotations", {"a/-": "b"}, "userAnnotations: 'a/-' is not a qualified name"),
+        (f"{CREDENTIALS}.userAnnotations", {"a.b/c": "x" * (1 << 18)}, "userAnnotations: more than 256 KiB in total"),
         ("spec.volumes.0.projected.defaultMode", 512, "projected.defaultMode: "),
         ("spec.volumes.1.image.pullPolicy", "Maybe", "image.pullPolicy: 'Maybe' is not one of"),
     ],

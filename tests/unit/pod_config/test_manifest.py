@@ -211,6 +211,9 @@ spec:
         assert any(text.startswith(start) for text in texts), (start, texts)
 
 
+POD_CERTIFICATE = "{signerName: a.b/c, keyType: ED25519, keyPath: k}"
+
+
 def test_a_pod_that_is_too_large_is_refused_by_name():
     containers = ", ".join(f"{{name: c{index}, image: x}}" for index in range(MOST_CONTAINERS + 1))
     text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers: [{containers}]\n"
@@ -225,11 +228,14 @@ def test_a_pod_that_is_too_large_is_refused_by_name():
     [
         ("  serviceAccountName: x\n", "spec.serviceAccountName"),
         ("  imagePullSecrets: [{name: x}]\n", "spec.imagePullSecrets"),
-        ("  resourceClaims: [{name: x}]\n", "spec.resourceClaims"),
         ("  - {name: s, secret: {secretName: x}}\n", "spec.volumes[1].secret"),
         ("  - {name: s, configMap: {name: x}}\n", "spec.volumes[1].configMap"),
         ("  - {name: s, persistentVolumeClaim: {claimName: x}}\n", "spec.volumes[1].persistentVolumeClaim"),
         ("  - {name: s, projected: {sources: [{secret: {name: x}}]}}\n", "spec.volumes[1].projected.sources[0].secret"),
+        (
+            f"  - {{name: s, projected: {{sources: [{{podCertificate: {POD_CERTIFICATE}}}]}}}}\n",
+            "spec.volumes[1].projected.sources[0].podCertificate",
+        ),
         ("  - {name: s, cephfs: {monitors: [a], secretRef: {name: x}}}\n", "spec.volumes[1].cephfs"),
     ],
 )
@@ -238,6 +244,22 @@ def test_a_static_pod_may_not_refer_to_the_api_server(addition, field):
     assert [error.split(":")[0] for error in errors_of(text + addition)] == [field]
     allowed = Origin(ORIGIN.source, ORIGIN.place, ORIGIN.node, allow_references=True)
     assert read_manifest((text + addition).encode(), allowed)
+
+
+@pytest.mark.parametrize(
+    ("addition", "field", "error"),
+    [
+        ("  resourceClaims: [{name: x}]\n", "spec.resourceClaims", "static pods may not use ResourceClaims"),
+        ("  - {name: s, projected: {sources: [{clusterTrustBundle: {name: x, path: ca.crt}}]}}\n",
+         "spec.volumes[1].projected.sources[0].clusterTrustBundle",
+         "static pods may not use ClusterTrustBundle projected volume sources"),
+    ],
+)  # fmt: skip
+def test_a_static_pod_never_uses_resource_claims_or_trust_bundles(addition, field, error):
+    text = WEB.replace("volumes: [{name: data}]\n", "volumes:\n  - name: data\n") + addition
+    assert [one.split(":")[0] for one in errors_of(text)] == [field]
+    allowed = Origin(ORIGIN.source, ORIGIN.place, ORIGIN.node, allow_references=True)
+    assert errors_of(text, allowed) == [f"{field}: {error}"]
 
 
 def test_environment_from_the_api_server_is_refused_too():

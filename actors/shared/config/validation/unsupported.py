@@ -21,7 +21,6 @@ MISSING_GATES: Final[dict[str, str]] = {
     "AllowOverwriteTerminationGracePeriodSeconds": "old treatment of negative grace periods",
     "CRIListStreaming": "streaming of CRI lists",
     "ChangeContainerStatusOnKubeletRestart": "reset of container statuses at a restart",
-    "ClusterTrustBundleProjection": "volume source clusterTrustBundle",
     "DRANodeAllocatableResources": "claims on CPU and memory of the node",
     "DRAWorkloadResourceClaims": "claims of groups of pods",
     "GitRepoVolumeDriver": "gitRepo volume",

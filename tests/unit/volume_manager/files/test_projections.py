@@ -13,8 +13,9 @@ import pytest
 from actors.api_clients.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import Pod
+from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.downward_fields import File
-from actors.volume_manager.files.projections import Content, ContentError, PodTokenRequest, files, only_user, tokens_of
+from actors.volume_manager.files.projections import Content, PodTokenRequest, files, only_user, tokens_of
 from actors.volume_manager.files.service_tokens import ServiceTokens
 from actors.volume_manager.types.api_files import ApiFiles
 from actors.volume_manager.types.base import PodContext, RejectedVolume
