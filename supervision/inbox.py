@@ -38,6 +38,7 @@ class InboxOwner(Protocol):
 
     def dispatch(self, message: Any, sender: Address) -> None: ...
     def count_refused(self, error: Exception) -> None: ...
+    def crash(self, message: str, error: BaseException) -> None: ...
 
 
 class Sender:
@@ -147,6 +148,14 @@ class Inbox:
         self._owner.loop.call_soon(self._drain)
 
     def _drain(self) -> None:
+        """Handle the waiting messages, for a slice of time. An error here ends the process, as one in a handler does:
+        the event loop would only log it, and the actor would handle no more messages while its heart beats on."""
+        try:
+            self._handle_slice()
+        except BaseException as error:  # noqa: BLE001 - let it crash
+            self._owner.crash("", error)
+
+    def _handle_slice(self) -> None:
         self._scheduled = False
         self._draining = True
         self._owner.flusher.hold()
@@ -167,14 +176,15 @@ class Inbox:
             self._schedule()
 
     def _handle(self, channel: Channel, frame: Frame) -> None:
+        self._current = channel, frame.size
         try:
             message = frame.message()
         except WireError as error:
+            self._current = None
             channel.acknowledge()  # the messages before it were handled
             channel.refuse(error)
             return
         self.flow.count(frame.sender, type(message))
-        self._current = channel, frame.size
         self._owner.dispatch(message, Asker(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender))
         self._current = None
         if channel.handled(frame.size):

@@ -52,6 +52,8 @@ class Supervisor(Actor):
 
     @on(Started)
     def on_started(self, message: Started, sender: Address) -> None:
+        if sender.name != FORK_SERVER:
+            return
         self.log.info("in service: %s, incarnation %d, pid %d", message.name, message.incarnation, message.pid)
         self._step(message)
 

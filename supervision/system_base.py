@@ -40,7 +40,7 @@ from .names import Names
 from .payload import unwrap, wrap
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
-from .wire import Frame, encode
+from .wire import Frame, WireError, encode
 
 _START_SECONDS = 20.0
 _SEND_SECONDS = 10.0
@@ -79,6 +79,7 @@ class ExternalMailbox:
         self._links = Links(self)
         self._dead_letters = DeadLetterRoute(self)
         self._mail: deque[Any] = deque()
+        self._error: BaseException | None = None
         self._inbox = Inbox(self)
         self._server = self.loop.run_until_complete(serve(self._inbox, self.flusher, names.listen(self.name, 1)))
         names.publish(self.name, 1)
@@ -105,17 +106,26 @@ class ExternalMailbox:
     def _run_until(self, condition: Callable[[], bool], timeout: float | None) -> None:
         async def wait() -> None:
             end = None if timeout is None else self.loop.time() + timeout
-            while not condition() and (end is None or self.loop.time() < end):  # noqa: ASYNC110
+            while not (condition() or self._error) and (end is None or self.loop.time() < end):  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
 
         self.loop.run_until_complete(wait())
+        if self._error is not None:
+            raise self._error
 
     # -- events of inbox and links --------------------------------------------------------------------------------
     def dispatch(self, message: Any, sender: Address) -> None:
-        self._mail.append(unwrap(message, objects=True))
+        try:
+            self._mail.append(unwrap(message, objects=True))
+        except WireError as error:
+            self.count_refused(error)
 
     def count_refused(self, error: Exception) -> None:
         logging.getLogger(self.name).warning("connection refused: %s", error)
+
+    def crash(self, message: str, error: BaseException) -> None:
+        """The mailbox is broken: the program's call raises the error."""
+        self._error = error
 
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         if name != DEAD_LETTERS:

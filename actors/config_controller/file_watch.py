@@ -21,11 +21,6 @@ class ConfigFileWatch:
         self._watcher: Watcher | None = None
         self._timer: Timer | None = None
 
-    @property
-    def settling(self) -> bool:
-        """Whether there were events that `changed` has not been called for."""
-        return self._timer is not None
-
     def watch(self, directories: Iterable[str]) -> bool:
         """Watch these directories too, as far as they exist. Whether changes are seen: the user may have no inotify
         instance or watch left."""

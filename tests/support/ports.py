@@ -76,6 +76,9 @@ class _Node:
     def count_refused(self, error: Exception) -> None:
         raise error
 
+    def crash(self, message: str, error: BaseException) -> None:
+        raise error
+
 
 class Neighbour(Actor):
     """Keeps what it is told; answers what `answers` has an answer for."""

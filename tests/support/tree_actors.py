@@ -171,6 +171,8 @@ class Echo(Actor):
             while True:
                 self._leak.append(os.urandom(1024 * 1024))
                 time.sleep(0.005)
+        elif message.what == "break the mailbox":
+            self.port.inbox.flow.count = _fail  # type: ignore[attr-defined]
         elif message.what == "exit":
             os._exit(0)
         elif message.what == "tell what the other does not know":
@@ -185,6 +187,10 @@ class Echo(Actor):
 
     def _boom(self) -> None:
         raise ZeroDivisionError("in a timer")
+
+
+def _fail(*arguments: Any) -> None:
+    raise ZeroDivisionError("in the mailbox")
 
 
 class Late(Echo):

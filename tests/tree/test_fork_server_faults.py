@@ -43,6 +43,17 @@ def test_an_exception_ends_the_process_and_its_traceback_is_recorded(tmp_path: P
         assert fork_server.pid("listener") == other
 
 
+def test_an_error_in_the_mailbox_restarts_the_actor_as_one_in_a_handler_does(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        _tell(fork_server, "echo", Do("break the mailbox"))
+        _tell(fork_server, "echo", Do("nothing"))
+        fork_server.wait_running("echo", incarnation=2)
+        (incident,) = incidents(tmp_path / "incidents")
+        assert (incident["cause"], os.WEXITSTATUS(incident["status"])) == ("exception", 70)
+        assert "ZeroDivisionError: in the mailbox" in str(incident["detail"])
+        assert fork_server.ask(Say("again"), Said, "echo").text == "again"
+
+
 def test_two_kills_in_one_instant_are_both_recorded(tmp_path: Path) -> None:
     """A supervisor and a child of it: the fork server ends the subtree of the one while the other is dying."""
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:

@@ -53,6 +53,17 @@ async def test_a_supervisor_orders_its_children_when_it_is_in_service_itself() -
         assert orders(harness) == ["+group/x", "+group/y"]
 
 
+async def test_only_the_fork_server_reports_that_a_child_is_in_service(caplog) -> None:
+    async with make(start_seconds=5.0) as harness:
+        await harness.advance(0)
+        await harness.deliver(Started("group/x", 1, 100, 0.01), FORK_SERVER)
+        await harness.deliver(Started("group/y", 1, 101, 0.01), "pleg")
+        orders(harness)
+        await harness.advance(7.5)
+        assert orders(harness) == ["-group/y"], "its start is over time"
+        assert "in service: group/y" not in caplog.text
+
+
 async def test_a_supervisor_pauses_before_the_second_restart() -> None:
     async with make(backoff_seconds=0.5) as harness:
         await start(harness)

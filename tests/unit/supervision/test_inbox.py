@@ -64,12 +64,16 @@ class Dispatched:
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
         self.messages: list[Any] = []
+        self.crashes: list[BaseException] = []
 
     def dispatch(self, message: Any, sender: Address) -> None:
         self.messages.append(message)
 
     def count_refused(self, error: Exception) -> None:
         raise error
+
+    def crash(self, message: str, error: BaseException) -> None:
+        self.crashes.append(error)
 
 
 async def test_messages_of_an_actor_to_itself_are_handled_in_order() -> None:
@@ -85,3 +89,19 @@ async def test_messages_of_an_actor_to_itself_are_handled_in_order() -> None:
     assert len(inbox) == 2, "never within the handler that tells it"
     await asyncio.sleep(0)
     assert owner.messages[4:] == [3, 4]
+
+
+async def test_an_error_in_the_mailbox_itself_ends_the_process() -> None:
+    """The event loop would log it, and the actor would stay deaf."""
+    owner = Dispatched()
+    inbox = Inbox(owner)
+    inbox.open_up()
+    inbox.put("handled", Address("me"))
+    fault = RuntimeError("a fault of the mailbox")
+
+    def fail(message: Any, sender: Address) -> None:
+        raise fault
+
+    owner.dispatch = fail  # type: ignore[method-assign]
+    await asyncio.sleep(0)
+    assert owner.crashes == [fault]
