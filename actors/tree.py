@@ -33,7 +33,7 @@ from actors.status_manager import declaration as status_manager
 from actors.volume_manager import declaration as volume_manager
 from supervision.addresses import ActorName
 from supervision.protocol import ROOT
-from supervision.spec import ChildSpec, Policy
+from supervision.spec import ChildSpec, PolicySettings
 
 
 class SupervisorNode(msgspec.Struct, frozen=True):
@@ -41,8 +41,8 @@ class SupervisorNode(msgspec.Struct, frozen=True):
 
     name: str
     children: tuple[Declaration | SupervisorNode, ...]
-    policy: Policy = Policy()
-    """Its default supervision policy; what equals `Policy()` is the engine's default for a supervisor."""
+    policy: PolicySettings = {}
+    """Its supervision settings; the others are the engine's default for a supervisor."""
 
 
 TREE: Final = SupervisorNode(
@@ -73,7 +73,7 @@ TREE: Final = SupervisorNode(
             ),
         ),
     ),
-    policy=Policy(max_restarts=10, period_seconds=600.0),  # its supervisor is the fork server
+    policy=PolicySettings(max_restarts=10, period_seconds=600.0),  # its supervisor is the fork server
 )
 
 

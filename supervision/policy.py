@@ -1,8 +1,8 @@
 """The supervision policy of each actor: its default in the tree, with the overrides of a policy file.
 
 `load` reads the file and gives every actor of the tree its Policy, or raises PolicyError with every problem.
-Precedence of each setting, highest first: the file's entry by name, its last matching pattern, the default policy that
-the actor declares (`ChildSpec.policy`); for a supervisor the file's section `supervisors` and `SUPERVISOR_POLICY`; the
+Precedence of each setting, highest first: the file's entry by name, its last matching pattern, the settings that the
+actor declares (`ChildSpec.policy`); for a supervisor the file's section `supervisors` and `SUPERVISOR_SETTINGS`; the
 file's section `defaults`, `Policy()`.
 """
 
@@ -20,7 +20,7 @@ from .documents.model import below
 from .policy_file import PolicyError, PolicyFile, PolicyProblem, read, read_text
 from .policy_rules import SUPERVISORS_ONLY, policy_conflicts, shown, wrong_setting
 from .protocol import ROOT
-from .spec import SUPERVISOR_POLICY, ChildSpec, Policy, own_settings, walk
+from .spec import SUPERVISOR_SETTINGS, ChildSpec, Policy, walk
 from .suggestions import did_you_mean
 
 VERSION = 1
@@ -60,8 +60,8 @@ class _Join:
         overrides = self._overrides()
         policies = {}
         for name, (_, spec) in self._specs.items():
-            of_kind = own_settings(SUPERVISOR_POLICY) | supervisors if spec.is_supervisor else {}
-            policies[name] = self._policy(name, defaults | of_kind | own_settings(spec.policy), overrides)
+            of_kind = {**SUPERVISOR_SETTINGS, **supervisors} if spec.is_supervisor else {}
+            policies[name] = self._policy(name, {**defaults, **of_kind, **spec.policy}, overrides)
         self._check_together(policies)
         if self._problems:
             raise PolicyError(sorted(self._problems, key=lambda problem: problem.line))

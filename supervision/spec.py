@@ -8,7 +8,7 @@ operator's policy file may override each setting of a policy (restart type, inte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
@@ -64,8 +64,30 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
 
 
-SUPERVISOR_POLICY: Final = Policy(max_restarts=3, period_seconds=60.0)
-"""The engine's default policy of a supervisor."""
+class PolicySettings(TypedDict, total=False):
+    """Settings of a policy that are given; the others are the default's. The same fields as Policy's."""
+
+    restart: Restart
+    shutdown_seconds: float
+    start_seconds: float
+    heartbeat_seconds: float
+    busy_seconds: float
+    memory_mib: int
+    significant: bool
+    max_restarts: int
+    period_seconds: float
+    backoff_seconds: float
+    backoff_max_seconds: float
+    backoff_reset_seconds: float
+    strategy: Strategy
+    total_restarts: int
+    total_period_seconds: float
+    auto_shutdown: Significance
+
+
+SUPERVISOR_SETTINGS: Final = PolicySettings(max_restarts=3, period_seconds=60.0)
+"""The engine's default settings of a supervisor, where they differ from an actor's."""
+SUPERVISOR_POLICY: Final = Policy(**SUPERVISOR_SETTINGS)
 
 
 class SetPolicies(Message, frozen=True):
@@ -126,8 +148,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Where a program's stdout and stderr go; empty: the fork server's own."""
     keeps_sockets: bool = False
     """Whether the actor's listening sockets survive it: its clients wait for the next incarnation (listeners.py)."""
-    policy: Policy = Policy()
-    """Its own default policy. Settings that differ from `Policy()` override the engine's default for its kind."""
+    policy: PolicySettings = {}
+    """The settings that it declares. They override the engine's default for its kind."""
     children: tuple[ChildSpec, ...] = ()
     """The children of a supervisor, in start order; they are stopped in reverse order."""
     arguments: dict[str, Any] = {}
@@ -139,7 +161,7 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     def default_policy(self) -> Policy:
         """Its policy unless a policy file overrides it."""
         engine = SUPERVISOR_POLICY if self.is_supervisor else Policy()
-        return msgspec.structs.replace(engine, **own_settings(self.policy))
+        return msgspec.structs.replace(engine, **self.policy)
 
     @property
     def class_name(self) -> str:
@@ -150,14 +172,6 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     def is_supervisor(self) -> bool:
         """Whether it has children, or neither a class nor a program (a plain supervisor)."""
         return bool(self.children) or not (self.actor or self.program)
-
-
-def own_settings(policy: Policy) -> dict[str, Any]:
-    """The settings in which a policy differs from `Policy()`."""
-    standard = Policy()
-    return {
-        field: value for field, value in msgspec.structs.asdict(policy).items() if value != getattr(standard, field)
-    }
 
 
 def full_name(parent: str, child: ChildSpec) -> str:

@@ -35,6 +35,7 @@ FORMATS: Final[dict[str, str]] = {
     "actors/status_manager/messages.py:PodObserved": "a message: all that a pod's status is made of",
     "supervision/protocol.py:ActorState": "a message: a line of `supervise tree`",
     "supervision/spec.py:Policy": "an entry of the policy file",
+    "supervision/spec.py:PolicySettings": "the settings of an entry of the policy file",
 }
 """Frozen values whose fields somebody else has fixed, and who."""
 SAME_IDEA: Final[dict[str, str]] = {

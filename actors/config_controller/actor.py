@@ -19,7 +19,7 @@ from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, GetTree, Shutdown
-from supervision.spec import Policy
+from supervision.spec import PolicySettings
 
 from . import session, trial
 from .candidates import Candidates
@@ -44,13 +44,13 @@ class ConfigController(Actor):
         clock: Callable[[], float] = time.time,
         consumers: Consumers | None = None,
         optional: Sequence[ActorName] = (),
-        default_policies: Mapping[ActorName, Policy] | None = None,
+        declared_policies: Mapping[ActorName, PolicySettings] | None = None,
     ) -> None:
         """`consumers`: which actor reads which field. `optional`: actors that need not be in the tree.
-        `default_policies`: by name; a name may end in `*`."""
+        `declared_policies`: settings by name; a name may end in `*`."""
         super().__init__()
         self._clock, self._consumers, self._optional = clock, consumers or {}, optional
-        self._default_policies = default_policies or {}
+        self._declared_policies = declared_policies or {}
 
     @property
     def _agent(self) -> Agent:
@@ -95,7 +95,7 @@ class ConfigController(Actor):
             except AskError as error:
                 self.log.warning("the supervision policy cannot be validated yet: %s", error)
             else:
-                self._sources.learn_tree(spec_of(tree, self._default_policies))
+                self._sources.learn_tree(spec_of(tree, self._declared_policies))
 
     def _count_constants(self) -> None:
         """Count what changes with a restart only: the name of the node, and the gates."""

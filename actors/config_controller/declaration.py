@@ -17,6 +17,6 @@ DECLARATION: Final = Declaration(
     arguments=lambda relations: {
         "consumers": relations.consumers,
         "optional": relations.optional,
-        "default_policies": relations.policies,
+        "declared_policies": relations.policies,
     },
 )

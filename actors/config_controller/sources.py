@@ -20,7 +20,7 @@ from actors.shared.config.start.host import host_facts
 from supervision.addresses import ActorName
 from supervision.policy_file import PolicyError
 from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
-from supervision.spec import ChildSpec, Policy
+from supervision.spec import ChildSpec, Policy, PolicySettings
 
 from .messages import ConfigMapAssigned
 from .watched_directories import directories_of
@@ -117,10 +117,10 @@ class ConfigSources:
         }
 
 
-def spec_of(tree: Tree, policies: Mapping[ActorName, Policy]) -> ChildSpec:
-    """The specs of a running tree, with what a policy needs: names, children and default policies.
+def spec_of(tree: Tree, policies: Mapping[ActorName, PolicySettings]) -> ChildSpec:
+    """The specs of a running tree, with what a policy needs: names, children and declared settings of policies.
 
-    `policies`: the defaults by name; a name may end in `*`.
+    `policies`: the declared settings by name; a name may end in `*`.
     """
     below: dict[str, list[ActorState]] = {}
     for state in tree.actors:
@@ -133,7 +133,7 @@ def spec_of(tree: Tree, policies: Mapping[ActorName, Policy]) -> ChildSpec:
         return ChildSpec(
             name=state.name.removeprefix(prefix),
             actor="" if is_supervisor else state.actor,
-            policy=next(declared, Policy()),
+            policy=next(declared, PolicySettings()),
             children=tuple(spec(child) for child in below.get(state.name, ())) if is_supervisor else (),
         )
 

@@ -7,12 +7,12 @@ from typing import Final
 from actors.cert_manager.messages import CERT_MANAGER
 from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.spec import Policy
+from supervision.spec import PolicySettings
 
 from .messages import HEALTHZ_SERVER, NODE_SERVER, POD_RESOURCES_SERVER, PODS_SERVER, READ_ONLY_SERVER
 
 TORNADO: Final = ("tornado.platform.asyncio",)
-SERVER_POLICY: Final = Policy(heartbeat_seconds=1.0, busy_seconds=1.0)
+SERVER_POLICY: Final = PolicySettings(heartbeat_seconds=1.0, busy_seconds=1.0)
 """Clients wait while a server hangs, so it is replaced within some 1.5 s. A step of an HTTP request has an allowance of
 5 s (serving/handler.py): a large page is work, not a hang."""
 

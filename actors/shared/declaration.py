@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from supervision.addresses import ActorName
-from supervision.spec import Policy
+from supervision.spec import PolicySettings
 
 from .config.agent import Agent
 
@@ -41,8 +41,8 @@ class Relations(msgspec.Struct, frozen=True, kw_only=True):
     """Actors that receive the pod inventory."""
     optional: tuple[ActorName, ...]
     """Actors that exist only under some configurations."""
-    policies: dict[ActorName, Policy]
-    """Default policies by name, of actors and supervisors; a name may end in `*`."""
+    policies: dict[ActorName, PolicySettings]
+    """Declared supervision settings by name, of actors and supervisors; a name may end in `*`."""
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +75,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """The same for an agent that joins a cluster."""
     keeps_sockets: bool = False
     """Whether its listening sockets survive a restart: clients wait while it is replaced (supervision/listeners.py)."""
-    policy: Policy = Policy()
-    """Its default supervision policy; what equals `Policy()` is the engine's default. An operator's policy file may
-    override each setting."""
+    policy: PolicySettings = {}
+    """Its supervision settings; the others are the engine's default. An operator's policy file may override each."""
     arguments: Callable[[Relations], dict[str, Any]] = lambda relations: {}
     """Keyword arguments of the actor's class, derived from all declarations."""
 

@@ -17,7 +17,7 @@ from actors.tree import OPTIONAL, RELATIONS, tree
 from supervision.policy import load_text
 from supervision.policy_file import read_text
 from supervision.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
-from supervision.spec import SUPERVISOR_POLICY, ChildSpec, Policy, own_settings, walk
+from supervision.spec import SUPERVISOR_POLICY, SUPERVISOR_SETTINGS, ChildSpec, Policy, walk
 
 TEXT = (Path(__file__).parents[2] / "etc" / "supervision.yaml").read_text()
 SHOWN = re.sub(r"^( *)#(?=\S)", r"\1", TEXT, flags=re.M)
@@ -39,11 +39,11 @@ def test_the_defaults_that_it_shows_are_those_in_force_without_it() -> None:
 def test_the_shipped_policy_file_shows_every_setting_and_each_declared_policy() -> None:
     shown = read_text(SHOWN, "supervision.yaml").data
     assert {field: getattr(Policy(), field) for field in shown["defaults"]} == shown["defaults"]
-    assert shown["supervisors"].items() >= own_settings(SUPERVISOR_POLICY).items()
+    assert shown["supervisors"].items() >= SUPERVISOR_SETTINGS.items()
     assert {field: getattr(SUPERVISOR_POLICY, field) for field in shown["supervisors"]} == shown["supervisors"]
     assert {*shown["defaults"], *shown["supervisors"]} == set(RULES)
     assert set(shown["supervisors"]) >= SUPERVISORS_ONLY
-    declared = {str(name): own_settings(policy) for name, policy in RELATIONS.policies.items() if own_settings(policy)}
+    declared = {str(name): settings for name, settings in RELATIONS.policies.items() if settings}
     for pattern, values in shown["actors"].items():
         matched = [name for name in declared if fnmatchcase(name, pattern)]
         assert matched, pattern

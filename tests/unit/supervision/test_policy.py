@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from supervision.policy import load, load_text
 from supervision.policy_file import PolicyError
 from supervision.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
-from supervision.spec import SUPERVISOR_POLICY, ChildSpec, Policy, walk
+from supervision.spec import SUPERVISOR_POLICY, ChildSpec, Policy, PolicySettings, walk
 
 
 def leaf(name: str) -> ChildSpec:
@@ -74,8 +74,8 @@ def test_a_file_without_settings_gives_the_default_policy_of_each_actor(tmp_path
 
 
 def test_the_default_policy_of_a_spec_goes_before_the_sections_and_after_entries(tmp_path: Path) -> None:
-    own = Policy(memory_mib=64, start_seconds=40)
-    group = ChildSpec(name="group", children=(leaf("a"),), policy=Policy(period_seconds=600))
+    own = PolicySettings(memory_mib=64, start_seconds=40)
+    group = ChildSpec(name="group", children=(leaf("a"),), policy=PolicySettings(period_seconds=600))
     tree = ChildSpec(name="root", children=(ChildSpec(name="pleg", actor="m:C", policy=own), leaf("prober"), group))
     text = """
 version: 1
@@ -89,6 +89,20 @@ actors:
     assert (pleg.memory_mib, pleg.start_seconds, pleg.shutdown_seconds) == (64, 50, 1)
     assert (prober.memory_mib, prober.start_seconds, prober.shutdown_seconds) == (100, 50, 1)
     assert (supervisor.memory_mib, supervisor.period_seconds, supervisor.max_restarts) == (100, 600, 3)
+
+
+@pytest.mark.parametrize("of_the_engine", [Policy(), SUPERVISOR_POLICY])
+def test_a_declared_setting_holds_also_where_it_equals_a_default_of_the_engine(of_the_engine: Policy) -> None:
+    settings = PolicySettings(max_restarts=of_the_engine.max_restarts, period_seconds=of_the_engine.period_seconds)
+    group = ChildSpec(name="group", children=(leaf("a"),), policy=settings)
+    tree = ChildSpec(name="root", children=(group,))
+    text = "version: 1\nsupervisors: {max_restarts: 5, period_seconds: 7}\n"
+    for found in (group.default_policy, load_text(text, "policy.yaml", tree)["group"]):
+        assert (found.max_restarts, found.period_seconds) == tuple(settings.values())
+
+
+def test_settings_have_the_fields_and_types_of_a_policy() -> None:
+    assert get_type_hints(PolicySettings) == get_type_hints(Policy)
 
 
 def test_every_error_is_reported_at_once_with_line_field_value_and_rule(tmp_path: Path) -> None:
