@@ -156,3 +156,7 @@ class KnownPods(Message, frozen=True):
     workers: int
     uids: list[str]
     coalesce: ClassVar[tuple[str, ...]] = ("worker",)
+
+    def lacks(self, uid: str) -> bool:
+        """Whether the pod belongs to this shard, which does not have it."""
+        return uid not in self.uids and worker_of(uid, self.workers) == self.worker

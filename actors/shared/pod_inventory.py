@@ -21,6 +21,10 @@ class PodInventory:
     def __contains__(self, uid: str) -> bool:
         return any(uid in uids for uids in self._uids.values())
 
+    def uids(self) -> list[str]:
+        """The pods of all workers, sorted."""
+        return sorted(frozenset().union(*self._uids.values()))
+
     @property
     def complete(self) -> bool:
         """Whether every worker has reported."""

@@ -17,7 +17,7 @@
 | live_pods, probe_addresses, pod_metrics, start_latency | the facts about pods that other actors and metrics need |
 | address_family | the event of a pod whose node has an address of another IP family than before |
 | claim_health | the health of a container's devices, from resource claims and plugins |
-| device_reports, node_facts, worker_lists | reports of the device manager and the workers; facts of the Node object |
+| device_reports, node_facts | reports of the device manager; facts of the Node object |
 | times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |
 | served_pods | sends pods_server, if it exists (gate PodsAPI), each pod with its status |
 """

@@ -18,6 +18,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
+from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
@@ -53,7 +54,6 @@ from .served_pods import ServedPodsFeed, list_item
 from .start_latency import StartLatency
 from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
-from .worker_lists import WorkerLists, is_unlisted
 
 UNKNOWN_PODS_SECONDS: Final = 600.0
 """Seconds from the start until pods that no worker has reported are removed from the readiness file."""
@@ -84,7 +84,7 @@ class StatusManager(Actor):
             self.log.warning("the readiness from before this start is lost: %s", file.problem)
         self._readiness = ReadinessTable(file, self._clocks.wall_ns())
         self._saver = ReadinessSaver(self, file)
-        self._worker_lists = WorkerLists(agent.workers)
+        self._inventory = PodInventory()
         self._node = NodeFacts(self, agent, self._refresh_all)
         self._served = ServedPodsFeed(self, self.table, agent)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
@@ -99,7 +99,7 @@ class StatusManager(Actor):
                 if probe_address(pod):
                     self.tell(PROBER, PodAddress(pod.uid, probe_address(pod)))
         elif name == PODS_SERVER:
-            self._served.hello(self._worker_lists.uids() if self._worker_lists.complete else None)
+            self._served.hello(self._inventory.uids() if self._inventory.complete else None)
 
     # -- reports of the workers and the prober --------------------------------------------------------------------
     @on(PodObserved)
@@ -139,19 +139,19 @@ class StatusManager(Actor):
         """Drop the pods that their own worker does not list: a worker that was killed could not report their end. The
         list is newer than every report that the worker sent before it.
         """
-        self._worker_lists.put(message)
+        self._inventory.update(message.worker, message.workers, message.uids)
         if self._api_sync is not None:
             self._api_sync.worker_listed(message.worker)
-        if self._worker_lists.complete:
-            self._served.listed(self._worker_lists.uids())
+        if self._inventory.complete:
+            self._served.listed(self._inventory.uids())
         for uid in self.table.uids():
-            if is_unlisted(uid, message):
+            if message.lacks(uid):
                 self._forget(uid)
         for uid in self._devices.uids():
-            if is_unlisted(uid, message):
+            if message.lacks(uid):
                 self._devices.forget(uid)
         for uid in self._readiness.uids():  # a result may come after the end of its pod
-            if is_unlisted(uid, message):
+            if message.lacks(uid):
                 self._readiness.forget(uid)
 
     def _forget(self, uid: str) -> None:
@@ -167,7 +167,7 @@ class StatusManager(Actor):
 
     def _forget_unknown_pods(self) -> None:
         """The readiness file forgets the pods that no worker has, once every worker has listed its pods."""
-        if not self._worker_lists.complete:
+        if not self._inventory.complete:
             self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
             return
         self._readiness.file.keep_pods(self.table.uids())
@@ -249,8 +249,8 @@ class StatusManager(Actor):
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
-        found = live_pods(self.table, self._worker_lists.uids(), standalone=self.agent.standalone)
-        return LivePods(found, complete=self._worker_lists.complete)
+        found = live_pods(self.table, self._inventory.uids(), standalone=self.agent.standalone)
+        return LivePods(found, complete=self._inventory.complete)
 
     @on(GetActivePods)
     def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:

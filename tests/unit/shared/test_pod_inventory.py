@@ -1,4 +1,4 @@
-"""The pod inventory: complete once every worker has told, and what no worker has any more is named."""
+"""The pod inventory: complete once every worker has reported, and a pod that no worker has any more is gone."""
 
 from __future__ import annotations
 
@@ -22,3 +22,10 @@ def test_a_pod_is_gone_when_no_worker_reports_it() -> None:
     assert inventory.update("worker/0", 2, ["c"]) == {"a"}
     assert inventory.update("worker/1", 2, []) == {"b"}
     assert inventory.update("worker/1", 2, []) == frozenset()
+
+
+def test_the_inventory_lists_a_pod_once_also_while_two_workers_report_it() -> None:
+    inventory = PodInventory()
+    inventory.update("worker/0", 2, ["b", "a"])
+    inventory.update("worker/1", 2, ["c", "b"])
+    assert inventory.uids() == ["a", "b", "c"]
