@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
 
-from actors.shared.pod_locks import PodLocks
+from actors.shared.keyed_locks import KeyedLocks
 from supervision.time_scale import scaled
 
 from .choice import DevicesUnavailable
@@ -25,7 +25,7 @@ class Allocations:
 
     def __init__(self) -> None:
         self._tasks: dict[str, set[asyncio.Task[Any]]] = {}
-        self._containers = PodLocks()
+        self._containers = KeyedLocks()
 
     async def serialized(self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Work after earlier work for this container. Raises DevicesUnavailable, also when the pod is released

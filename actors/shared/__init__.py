@@ -9,13 +9,13 @@ fnv.py               FNV-1a, the hash of the kubelet's checksums and UIDs
 hardware/            the values that the managers of CPUs, memory and devices exchange, also with the pod workers
 http_get/            the HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification
 input_quarantine.py  quarantines pods and images whose work ended an actor three times
+keyed_locks.py       locks by key: one operation for a pod, a claim or a device at a time
 kube/                typed objects of the Kubernetes API: the parts that a node agent reads and writes
 linux/               Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files
 metrics/             every metric of the agent: name, type, HELP, labels, buckets
 paced.py             splits long loops over users' data, so that the actor's loop serves other work in between
 plugins/             plugins that register by a socket in the directory plugins_registry: storage, devices
 pod_inventory.py     the pod inventory: the pods of all workers, from their KnownPods
-pod_locks.py         locks by key, for one operation for a pod or a claim at a time
 pod_records.py       the kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`
 relay.py             a Unix socket that starts its gRPC server for the first client
 restore_error.py     the error of a start with an unusable state file, in the kubelet's words

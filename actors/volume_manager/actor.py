@@ -16,9 +16,9 @@ from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectChanged, TrustBu
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.plugins.model import CSI
 from actors.shared.plugins.watch import PluginWatch
-from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
@@ -69,7 +69,7 @@ class VolumeManager(Actor):
 
     async def on_start(self) -> None:
         self._agent = agent = cast(Agent, self.context)
-        self._locks = PodLocks()
+        self._locks = KeyedLocks()
         tools = self._make_tools()
         self._mounts = PodMounts(self, agent, tools, self._clock)
         self._quarantine = InputQuarantine(self, agent.run_dir, "volumes")

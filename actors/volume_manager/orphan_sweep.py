@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.shared.config.agent import Agent
-from actors.shared.pod_locks import PodLocks
+from actors.shared.keyed_locks import KeyedLocks
 from supervision.actor import Actor
 
 from . import orphans
@@ -28,7 +28,7 @@ class OrphanSweep:
         agent: Agent,
         mounts: PodMounts,
         teardown: Teardown,
-        locks: PodLocks,
+        locks: KeyedLocks,
         clock: Callable[[], float],
     ) -> None:
         self._actor, self._agent, self._mounts, self._teardown = actor, agent, mounts, teardown

@@ -9,7 +9,7 @@ from actors.api_clients.messages import ObjectRef
 from actors.pod_workers.messages import RetryMounts, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
-from actors.shared.pod_locks import PodLocks
+from actors.shared.keyed_locks import KeyedLocks
 from supervision.actor import Actor
 
 from .pod_mounts import PodMounts
@@ -23,7 +23,7 @@ class Refresh:
     """Refreshes the volumes of each pod, one refresh of a pod at a time."""
 
     def __init__(
-        self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks, quarantine: InputQuarantine
+        self, actor: Actor, agent: Agent, mounts: PodMounts, locks: KeyedLocks, quarantine: InputQuarantine
     ) -> None:
         self._actor, self._agent, self._mounts, self._locks = actor, agent, mounts, locks
         self._quarantine = quarantine

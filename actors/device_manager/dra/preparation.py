@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiCall
 from actors.shared.api.permission import when_permitted
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.resource_claim_objects import ResourceClaim
 from actors.shared.kube.resource_claims import CLAIMS, ClaimName, ResourceClaimError, check_claim, claim_names
-from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor, AskError
 
 from .batches import ClaimRef, batches, check_answer
@@ -38,7 +38,7 @@ class Preparation:
 
     def __init__(self, actor: Actor, store: ClaimStore, find: Find, *, extended: bool) -> None:
         self._actor, self._store, self._find, self._extended = actor, store, find, extended
-        self._pods, self._claims = PodLocks(), PodLocks()
+        self._pods, self._claims = KeyedLocks(), KeyedLocks()
 
     # -- prepare -----------------------------------------------------------------------------------------------------
     async def prepare(self, pod: Pod) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, quantity_value
 from actors.shared.kube.times import rfc3339
-from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 
@@ -50,7 +50,7 @@ class VolumeExpansion:
         actor: Actor,
         drivers: CsiDrivers,
         api: ApiObjects,
-        locks: PodLocks,
+        locks: KeyedLocks,
         node_name: str,
         stage_path: Callable[[CsiMount], str],
         seconds: float,

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from actors.api_clients.messages import EVENT_CLIENT, pod_event
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.pod import Pod
-from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
 from ..failure_texts import MountError, event_of
@@ -37,7 +37,7 @@ class Republishing:
     volumes are mounted or unmounted; `seconds`: the kubelet does this when it syncs the pods."""
 
     def __init__(
-        self, actor: Actor, drivers: CsiDrivers, pods: PodLocks, seconds: float, publish: Publish, mount: Mount
+        self, actor: Actor, drivers: CsiDrivers, pods: KeyedLocks, seconds: float, publish: Publish, mount: Mount
     ) -> None:
         self._actor, self._drivers, self._pods, self._seconds = actor, drivers, pods, seconds
         self._publish, self._mount = publish, mount

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.linux.directories import make_path
-from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
 from ..host.directories import DIRECTORY_MODE
@@ -36,7 +36,7 @@ class Staging:
         drivers: CsiDrivers,
         api: ApiObjects,
         kept: Records,
-        locks: PodLocks,
+        locks: KeyedLocks,
         changed: Callable[[], None],
     ) -> None:
         self._actor, self._drivers, self._api = actor, drivers, api

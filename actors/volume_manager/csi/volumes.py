@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
-from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 from supervision.errors import error_text
 
@@ -55,7 +55,7 @@ class CsiContext:
     tokens: ServiceTokens
     apply_group: ApplyGroup
     node_name: str
-    pods: PodLocks
+    pods: KeyedLocks
     """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
     measurements: DriverMeasurements
     sync_seconds: float
@@ -70,7 +70,7 @@ class CsiVolumes:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
         self._records, self._measurements = context.records, context.measurements
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
-        self._locks = PodLocks()
+        self._locks = KeyedLocks()
         self._staging = Staging(
             context.actor, context.drivers, context.api, context.records, self._locks, self.tell_in_use
         )

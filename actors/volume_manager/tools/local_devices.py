@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from actors.shared.pod_locks import PodLocks
+from actors.shared.keyed_locks import KeyedLocks
 from actors.volume_manager.host.teardown import is_mounted
 from supervision.actor import Actor
 from supervision.errors import error_text
@@ -29,7 +29,7 @@ class LocalDevices:
     def __init__(self, actor: Actor, calls: DisposableCalls, pods_dir: str, plugins_dir: str) -> None:
         self._actor, self._calls, self._pods_dir = actor, calls, pods_dir
         self._mounts_dir = f"{plugins_dir}/kubernetes.io/local-volume/mounts"
-        self._locks = PodLocks()
+        self._locks = KeyedLocks()
         self._retry_is_due = False
 
     def path(self, name: str) -> str:

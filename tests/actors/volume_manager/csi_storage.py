@@ -7,9 +7,9 @@ from typing import Any
 
 from actors.api_clients.messages import VolumesInUse
 from actors.shared.config.agent import Agent
+from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
-from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CsiError, UnknownDriverError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_paths
@@ -98,7 +98,7 @@ class Node:
     def __init__(self, root: Path, storage: Storage) -> None:
         self.root, self.storage = root, storage
         self.harness = Harness(Nobody, name="volume_manager", context=Agent(root_dir=str(root)))
-        self.pods = PodLocks()
+        self.pods = KeyedLocks()
         kept = Records(f"{root}/pods", f"{root}/plugins")
         used: Any = storage
         measurements = DriverMeasurements(self.harness.actor, used, VirtualClock(), period=60.0, health=False)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.messages import worker_of
-from actors.shared.pod_locks import PodLocks
+from actors.shared.keyed_locks import KeyedLocks
 from actors.volume_manager.orphans import GRACE_SECONDS, ReportedPods, find_orphans, removable
 
 
@@ -74,7 +74,7 @@ def test_a_reported_pod_is_never_an_orphan(present, first, second, now):
 
 
 async def test_one_pods_operations_wait_for_each_other_and_others_do_not():
-    locks, order = PodLocks(), []
+    locks, order = KeyedLocks(), []
 
     async def work(uid, name):
         async with locks.hold(uid):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.shared.pod_locks import PodLocks
+from actors.shared.keyed_locks import KeyedLocks
 
 
 async def test_one_operation_at_a_time_for_a_key_and_any_number_for_others() -> None:
-    locks, order = PodLocks(), list[str]()
+    locks, order = KeyedLocks(), list[str]()
 
     async def operate(key: str, name: str, steps: int) -> None:
         async with locks.hold(key):
@@ -24,7 +24,7 @@ async def test_one_operation_at_a_time_for_a_key_and_any_number_for_others() -> 
 
 
 async def test_a_lock_goes_with_its_last_user_also_after_an_error() -> None:
-    locks = PodLocks()
+    locks = KeyedLocks()
 
     async def fail() -> None:
         async with locks.hold("a"):
