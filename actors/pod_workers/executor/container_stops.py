@@ -40,7 +40,9 @@ class PreStopObserver(msgspec.Struct, frozen=True):
 async def terminate_all(
     client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: PreStopObserver
 ) -> list[str]:
-    """Stop the containers, each in its turn. Returns the failures, which the caller retries."""
+    """Stop the containers, each in its turn. Returns the failures, which the caller retries.
+
+    Raises an error of a hook that is no failure of it, after the stops."""
     ended = {one.ran.id: asyncio.Event() for one in terminations}
     before = waits_for(pod, terminations)
     hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
@@ -50,6 +52,9 @@ async def terminate_all(
             for one in terminations
         ]
         failures = await asyncio.gather(*stops)
+        for hook in hooks.values():
+            if hook.done():
+                hook.result()  # raises what is neither a failure of the hook nor of the runtime
         for one in terminations:
             if one.pre_stop is not None and one.pre_stop.sleep is None and not hooks[one.ran.id].done():
                 observer.failed(one.ran.name, "its container was stopped before it had ended")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from actors.pod_workers.executor.container_stops import PreStopObserver, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import AnswerTooLarge, Unavailable
@@ -96,3 +98,22 @@ def test_a_hook_with_too_much_output_has_failed_and_is_not_repeated():
     hook = LifecycleHandler(exec=ExecAction(command=["yes"]))
     asyncio.run(terminate_all(runtime, None, [Termination(ran=ran(), grace=5, pre_stop=hook)], nowhere, observer))
     assert (len(ran_hooks), told) == (1, ["a failed", "a ended"])
+
+
+def test_an_error_that_is_no_failure_of_the_hook_is_raised_once_the_containers_have_ended():
+    class Broken(Runtime):
+        async def exec_sync(self, container_id, command, timeout_seconds=0):
+            raise ZeroDivisionError
+
+    told: list[str] = []
+    observer = PreStopObserver(
+        begun=lambda _: None,
+        unreached=told.append,
+        ended=lambda container: told.append(f"{container.name} ended"),
+        failed=lambda name, why: told.append(f"{name} failed"),
+    )
+    runtime: Any = Broken()
+    hook = LifecycleHandler(exec=ExecAction(command=["true"]))
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(terminate_all(runtime, None, [Termination(ran=ran(), grace=5, pre_stop=hook)], nowhere, observer))
+    assert (runtime.given, told) == ({"a": 5}, [])
