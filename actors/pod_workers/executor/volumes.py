@@ -15,7 +15,7 @@ from .execution import Execution
 
 VOLUME_SECONDS: Final = 130.0
 """How long a pod worker waits until all volumes of its pod are mounted, or unmounted and removed."""
-RENEW_SECONDS: Final = 60.0
+RETRY_SECONDS: Final = 5.0
 
 
 def renew_volumes(run: Execution, *, before: Pod | None = None, forgotten: bool = False) -> None:
@@ -47,11 +47,14 @@ def _has_other_fields(pod: Pod, before: Pod | None) -> bool:
 
 
 async def _renew(run: Execution) -> None:
-    """If the update fails, the pod keeps its volumes and an event is emitted."""
-    try:
-        answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), RENEW_SECONDS)
-    except AskError:
-        return  # the next volume manager says Hello
+    """If the update fails, the pod keeps its volumes and an event is emitted. Without an answer it is repeated, with
+    the newest pod, while the pod runs."""
+    answer = None
+    while answer is None and run.state.phase is PodWorkerPhase.RUNNING:
+        try:
+            answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), VOLUME_SECONDS)
+        except AskError:
+            await run.services.actor.pause(RETRY_SECONDS)
     if isinstance(answer, VolumesFailed):
         for event in answer.pod_events:
             run.announce("Warning", event.reason, event.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import msgspec
 import pytest
@@ -16,7 +17,7 @@ from actors.shared.cri.model import CriContainerState
 from actors.shared.cri.pod_lookup import look
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
-from supervision.actor import AskError
+from supervision.actor import AskError, AskTimeout
 from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, container, pod
 
@@ -262,6 +263,36 @@ async def test_files_with_fields_of_a_pod_are_written_again_when_these_change_an
         await node.want(pod(volumes=volumes, metadata={"labels": {"a": "b"}, **end}))
         await node.until(lambda: not node.running("a"))
         assert mounts() == 2
+
+
+def _has(updates: list[MountVolumes], count: int) -> bool:
+    return len(updates) == count
+
+
+async def test_an_update_of_a_pods_files_that_is_not_answered_is_repeated(tmp_path):
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+    volumes = [{"name": "data", "downwardAPI": {"items": items}}]
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"data": "/x"}))
+        await node.want(pod(volumes=volumes))
+        await node.until(lambda: node.running("a"))
+        failures = [AskTimeout("no answer within 130 s"), AskError("died")]
+        updates: list[MountVolumes] = []
+
+        def answer(question: MountVolumes) -> VolumesMounted:
+            updates.append(question)
+            if failures:
+                raise failures.pop(0)
+            return VolumesMounted(question.uid, {"data": "/x"})
+
+        node.answer(MountVolumes, answer)
+        await node.want(pod(volumes=volumes, metadata={"labels": {"a": "b"}}))
+        for count in (1, 2, 3):
+            await node.until(partial(_has, updates, count))
+            await node.pass_time(5)
+        assert b'"a":"b"' in updates[-1].pod.replace(b" ", b"")
+        await node.pass_time(60)
+        assert len(updates) == 3
 
 
 async def test_groups_that_its_volumes_need_are_groups_of_the_sandbox_and_the_containers(tmp_path):
