@@ -8,22 +8,22 @@ from supervision.actor import Actor, AskError
 
 
 class AllocatableLookup:
-    """Cached after the first answer."""
+    """Asks each time, because allocatable changes: huge pages are added, reservations are configured anew."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
-        self._allocatable: dict[str, int] = {}
+        self._last: dict[str, int] = {}
 
     async def resources(self) -> dict[str, int]:
-        """The allocatable resources by name; {} when container_manager does not answer."""
-        if not self._allocatable:
-            try:
-                answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=2.0)
-            except AskError:
-                return {}
-            self._allocatable = answer.allocatable
-        return self._allocatable
+        """The allocatable resources by name. When container_manager does not answer: its last answer, {} without
+        one."""
+        try:
+            answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=2.0)
+        except AskError:
+            return self._last
+        self._last = answer.allocatable
+        return self._last
 
     async def memory(self) -> int:
-        """The allocatable memory in bytes; the host's total when container_manager does not answer."""
+        """The allocatable memory in bytes; the host's total before container_manager has ever answered."""
         return (await self.resources()).get("memory", 0) or total_memory()
