@@ -6,13 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from actors.shared.kube import formats
-from actors.shared.kube.container import (
-    Container,
-    ContainerPort,
-    EnvVar,
-    Lifecycle,
-    SecurityContext,
-)
+from actors.shared.kube.container import Container, ContainerPort, EnvVar, SecurityContext
+from actors.shared.kube.handlers import Lifecycle
 from actors.shared.kube.volumes import PULL_POLICIES, Volume
 
 from .field_check import FieldCheck

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from actors.shared.kube.container import Action, Container, LifecycleHandler, Probe, ProbeHandler
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import Action, LifecycleHandler, Probe, ProbeHandler
 
 from .field_check import FieldCheck
 

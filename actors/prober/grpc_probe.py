@@ -9,8 +9,8 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from actors.shared.config.fields.duration import Duration
-from actors.shared.kube.container import GRPCAction
 from actors.shared.kube.go_text import rpc_error
+from actors.shared.kube.handlers import GRPCAction
 from actors.shared.kube.host_port import joined
 
 from .outcome import USER_AGENT, ProbeOutcome, failure, success

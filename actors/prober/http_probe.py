@@ -14,7 +14,7 @@ from actors.shared.http_get.redirects import get_following
 from actors.shared.http_get.request import Headers
 from actors.shared.http_get.target import headers_of, url_of
 from actors.shared.http_get.url import Url
-from actors.shared.kube.container import HTTPGetAction
+from actors.shared.kube.handlers import HTTPGetAction
 
 from .outcome import USER_AGENT, ProbeOutcome, error, failure, kept, success, warning
 from .probe_type import ProbeType, Subject

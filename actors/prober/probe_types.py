@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from actors.shared.kube.container import Probe
+from actors.shared.kube.handlers import Probe
 
 from .exec_probe import ExecProbe
 from .grpc_probe import GrpcProbe

@@ -9,7 +9,8 @@ from typing import Final
 import msgspec
 
 from actors.shared.kube import codec
-from actors.shared.kube.container import Container, Probe
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import Probe
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_field, has_sidecar, sidecars
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from actors.shared.http_get.dialer import DialError, dial
 from actors.shared.http_get.target import port_number
-from actors.shared.kube.container import TCPSocketAction
+from actors.shared.kube.handlers import TCPSocketAction
 from actors.shared.kube.host_port import joined
 
 from .outcome import ProbeOutcome, failure, success

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.shared.kube.container import Probe
+from actors.shared.kube.handlers import Probe
 
 from .outcome import ProbeOutcome
 from .probe_type import Kind

@@ -16,8 +16,9 @@ from actors.shared.http_get.redirects import get_following
 from actors.shared.http_get.request import Headers, without
 from actors.shared.http_get.target import TargetError, headers_of, url_of
 from actors.shared.http_get.url import Url
-from actors.shared.kube.container import Container, ContainerPort, LifecycleHandler
+from actors.shared.kube.container import Container, ContainerPort
 from actors.shared.kube.go_text import quoted
+from actors.shared.kube.handlers import LifecycleHandler
 from actors.shared.kube.pod import Pod
 
 PodIp = Callable[[], Awaitable[str]]

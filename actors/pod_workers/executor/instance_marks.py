@@ -16,7 +16,8 @@ from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import PreStopBegun
 from actors.pod_workers.pod.starts import PostStartBegun
 from actors.shared.cri.model import CriContainer, PodRuntime, is_running
-from actors.shared.kube.container import Container, Lifecycle
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import Lifecycle
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from supervision.actor import Actor

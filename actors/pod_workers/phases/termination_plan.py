@@ -14,7 +14,8 @@ from actors.pod_workers.pod.desired_state import DEFAULT_GRACE_SECONDS
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode
-from actors.shared.kube.container import ContainerPort, LifecycleHandler
+from actors.shared.kube.container import ContainerPort
+from actors.shared.kube.handlers import LifecycleHandler
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
 from supervision.errors import UNREADABLE

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from actors.shared.kube.container import ContainerPort, HTTPGetAction
+from actors.shared.kube.container import ContainerPort
+from actors.shared.kube.handlers import HTTPGetAction
 from actors.shared.kube.meta import IntOrString
 
 from .request import Headers

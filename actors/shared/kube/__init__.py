@@ -3,7 +3,7 @@ agent.
 
 apparmor.py                the AppArmor profile of a container, from fields or the older annotation
 codec.py                   reading and writing API objects as JSON
-container.py               containers: image, environment, ports, probes, hooks, resources, security context
+container.py               containers: image, environment, ports, resources, security context
 contents.py                the data of Secrets and ConfigMaps, as bytes by key
 credential_sources.py      sources of projected volumes: trust bundles of the cluster, certificates of pods
 declared_features.py       features that a node declares, so that the scheduler places pods that need them there
@@ -11,6 +11,7 @@ expansion.py               `$(NAME)` in commands, arguments and values (API doc 
 extended_resources.py      extended resources: resources that plugins, drivers and operators add to a node
 formats.py                 the API's name formats
 go_text.py                 gRPC errors as grpc-go prints them
+handlers.py                probes and lifecycle hooks of containers, and the action of each, with its rules
 host_port.py               a host and a port as one word
 label_selector.py          label selectors: their validation, and what they select
 meta.py                    base of the API types, and object metadata

@@ -12,7 +12,8 @@ from actors.prober.outcome import ProbeOutcome, success
 from actors.prober.probe_type import ProbeTools, ProbeType, Subject
 from actors.prober.probe_types import PROBE_TYPES, ProbeTypes
 from actors.shared.kube import codec
-from actors.shared.kube.container import Container, ExecAction, Probe
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import ExecAction, Probe
 from tests.support.present import present
 
 UNUSED: Any = None

@@ -26,7 +26,8 @@ from actors.prober.tcp_probe import probe_tcp
 from actors.shared.cri.errors import AnswerTooLarge, DeadlineExceeded, Unavailable
 from actors.shared.cri.model import ExecResult
 from actors.shared.http_get.url import probe_url
-from actors.shared.kube.container import Container, EnvVar, ExecAction
+from actors.shared.kube.container import Container, EnvVar
+from actors.shared.kube.handlers import ExecAction
 
 Answer = bytes | Callable[[str], bytes] | None
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from actors.prober.outcome import ProbeOutcome
 from actors.prober.probe_type import Kind
 from actors.prober.thresholds import Streak, decide
-from actors.shared.kube.container import Probe
+from actors.shared.kube.handlers import Probe
 
 GOOD, BAD, ERROR = ProbeOutcome("success"), ProbeOutcome("failure"), ProbeOutcome("error")
 outcomes = st.lists(st.sampled_from([GOOD, BAD, ERROR]), max_size=40)

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import pytest
 
 from actors.shared.cri.model import CriContainer, CriContainerState
-from actors.shared.kube.container import Container, Probe
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import Probe
 from actors.status_manager.container_status_input import Readiness
 from actors.status_manager.messages import ProbeResult
 from actors.status_manager.readiness import OLD_NS, ReadinessInput, readiness

@@ -12,7 +12,7 @@ from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import AnswerTooLarge, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.codec import decode_pod
-from actors.shared.kube.container import ExecAction, LifecycleHandler, SleepAction
+from actors.shared.kube.handlers import ExecAction, LifecycleHandler, SleepAction
 
 
 def ran() -> CriContainer:

@@ -11,8 +11,8 @@ import pytest
 from actors.pod_workers.executor.container_starter import ContainerStarter
 from actors.pod_workers.executor.hooks import HookFailed, failure_text, run_hook
 from actors.shared.cri.model import ExecResult
-from actors.shared.kube.container import (
-    Container,
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import (
     ExecAction,
     HTTPGetAction,
     HTTPHeader,

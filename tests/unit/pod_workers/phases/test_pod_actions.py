@@ -15,7 +15,8 @@ from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
-from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe, ResourceRequirements
+from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, ResourceRequirements
+from actors.shared.kube.handlers import Probe
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod, PodSpec
 

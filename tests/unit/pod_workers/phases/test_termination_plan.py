@@ -11,14 +11,8 @@ from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.phases.termination_plan import Termination, grace_of, plan, waits_for
 from actors.shared.cri.model import CriContainer, CriContainerState
-from actors.shared.kube.container import (
-    Container,
-    ContainerPort,
-    ExecAction,
-    Lifecycle,
-    LifecycleHandler,
-    Probe,
-)
+from actors.shared.kube.container import Container, ContainerPort
+from actors.shared.kube.handlers import ExecAction, Lifecycle, LifecycleHandler, Probe
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod, PodSpec
 

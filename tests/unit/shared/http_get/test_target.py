@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.shared.http_get.target import TargetError, port_number, url_of
-from actors.shared.kube.container import ContainerPort, HTTPGetAction
+from actors.shared.kube.container import ContainerPort
+from actors.shared.kube.handlers import HTTPGetAction
 
 PORTS = [ContainerPort(containerPort=8080, name="http")]
 
