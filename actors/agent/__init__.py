@@ -16,7 +16,7 @@ observe`: the tree in a browser, served by the command itself on loopback other_
 host, and the one on our root directory pod_logs.py              `supervise logs POD`: the log of a container of a pod
 of this node, read from its file reset/                   `supervise reset`: removes what an agent has left on its host
 run_once.py              `supervise run-once`: starts the static pods, prints the outcome of each, and ends
-running_flags.py         the flags of the agent that runs, for commands to which none are given shadowed_packages.py
+running_flags.py         the flags of the agent that runs, or ran last, for commands to which none are given shadowed_packages.py
 detects packages of other projects that hide this project's packages start.py                 `supervise start`: from
 the command line to a running tree start_checks.py          checks of the host at start: reservations, cgroups, the
 runtime status.py                what `supervise status` knows beyond the tree: the runtime's socket, manifests,

@@ -26,7 +26,7 @@ from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
 from supervision.cli.answers import Answers
 from supervision.cli.argument_types import count
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, USAGE, CommandError, Context, execute, like
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context, execute, like
 from supervision.cli.command_parser import CommandSettings
 from supervision.cli.json_lines import JsonLines
 from supervision.state_file import DamagedError
@@ -103,11 +103,18 @@ def run(context: Context) -> int:
 
 
 def _is_no_actor(context: Context) -> bool:
-    """Whether the name is no actor's. Raises CommandError: no agent runs."""
+    """Whether the name is no actor's. While no agent runs, names are those of actors in the log of the last one.
+    Raises CommandError: the agent cannot be asked."""
     if context.arguments.file or context.arguments.level is not None:
         return False
     name: str = context.arguments.actor
-    return not any(one.name == name or one.name.endswith(f"/{name}") for one in context.tree().actors)
+    try:
+        actors = context.tree().actors
+    except CommandError as error:
+        if error.code == NOT_RUNNING:
+            return False
+        raise
+    return not any(one.name == name or one.name.endswith(f"/{name}") for one in actors)
 
 
 def _of_pod(context: Context) -> int:

@@ -1,4 +1,5 @@
-"""The flags of the agent that runs: `doctor`, `config show` and `config check` take them when none are given."""
+"""The flags of the agent that runs, or ran last: `doctor`, `config show` and `config check` take them when none are
+given."""
 
 from __future__ import annotations
 
@@ -28,13 +29,21 @@ def of_agent(flagz: Flagz) -> list[str]:
     return [f"--{name}={value}" for name, value in shown.items() if value != MASKED]
 
 
+def of_last_start(context: Context) -> list[str]:
+    """The flags with which the agent that does not run was started last; empty if they are not known."""
+    last = context.where.last_start()
+    named = [f"--root-dir={context.arguments.root_dir}"]
+    return [] if last is None or not last.flags else [*named, *last.flags]
+
+
 @contextlib.contextmanager
-def where_it_started(tree: Tree | None) -> Iterator[None]:
-    """Work in the agent's working directory: relative paths among its flags start there."""
+def where_it_started(tree: Tree | None, directory: str = "") -> Iterator[None]:
+    """Work in the agent's working directory: relative paths among its flags start there. `directory`: that of one that
+    does not run; '' if it is not known."""
     before = os.getcwd()
-    if tree is not None:
+    if place := directory if tree is None else f"/proc/{tree.pid}/cwd":
         with contextlib.suppress(OSError):
-            os.chdir(f"/proc/{tree.pid}/cwd")
+            os.chdir(place)
     try:
         yield
     finally:
@@ -56,9 +65,9 @@ class CommandLine(NamedTuple):
 def as_started(
     words: Sequence[str], where: Callable[[argparse.Namespace], AgentFiles], notes: TextIO
 ) -> Iterator[CommandLine]:
-    """The flags to load. If the words only name a running agent, its flags replace them, read in its working directory.
-    `notes` gets a line that names the agent. Raises CommandError: there is an agent, and this user may not
-    ask it."""
+    """The flags to load. If the words only name an agent, the flags with which it runs, or was started last, replace
+    them, read in its working directory. `notes` gets a line that says so. Raises CommandError: there is an agent, and
+    this user may not ask it."""
     given = parsing.parse(words)
     if given.problems or not given.values.keys() <= _PLACES:
         yield CommandLine(words)
@@ -75,7 +84,16 @@ def as_started(
             raise
         if error.code != NOT_RUNNING:
             notes.write(f"note: the flags of the agent that runs are not known, so none are taken: {error}\n")
-        yield CommandLine(words)
+            yield CommandLine(words)
+            return
+        known = of_last_start(context)
+        with where_it_started(None, last.directory if (last := context.where.last_start()) else ""):
+            if known:
+                notes.write(f"note: no agent runs; with the flags of its last start: {shlex.join(known)}\n")
+            else:
+                text = "no agent runs, and how it was started is not known: these are the defaults; give its flags"
+                notes.write(f"note: {text}, such as --config=FILE\n")
+            yield CommandLine(known or words)
         return
     flags = of_agent(flagz)
     notes.write(f"note: with the flags of the agent that runs, pid {tree.pid}: {shlex.join(flags)}\n")

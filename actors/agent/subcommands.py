@@ -217,12 +217,20 @@ def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collecti
 
 def _agent_files(arguments: argparse.Namespace) -> AgentFiles:
     from actors.shared.config.paths import run_dir_of, state_dir_of
-    from supervision.cli.command import AgentFiles
+    from supervision.cli.command import AgentFiles, LastStart
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
     state_dir = Path(state_dir_of(arguments.root_dir))
     of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
-    return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root)
+
+    def last_start() -> LastStart | None:
+        from actors.shared.config.start.start_records import last_of
+
+        record = None if arguments.run_dir else last_of(str(state_dir))
+        command = None if record is None else record.command
+        return None if command is None else LastStart(command.flags, command.directory, command.log_file)
+
+    return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root, last_start)
 
 
 def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
@@ -236,6 +244,7 @@ def _advice(arguments: argparse.Namespace) -> str:
     from supervision.cli.command import program
 
     place = "" if arguments.root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(arguments.root_dir)}"
+    place += f" --run-dir {shlex.quote(arguments.run_dir)}" if arguments.run_dir else ""
     return f"for the cause and what to do: {program()} doctor{place}"
 
 

@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -38,6 +38,16 @@ TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
 """Returns the application's tree, and the names that other configurations add to it."""
 
 
+class LastStart(NamedTuple):
+    """How an agent that does not run was started last."""
+
+    flags: Sequence[str]
+    directory: str
+    """Where they were given; '' if it is not known."""
+    log_file: str
+    """'' if its log was in no file."""
+
+
 class AgentFiles(NamedTuple):
     """The files of one agent."""
 
@@ -48,6 +58,8 @@ class AgentFiles(NamedTuple):
     """The agent's lock file; None: in run_dir."""
     run_dir_of_root: Path | None = None
     """The run directory that root's agent would have; None: not known."""
+    last_start: Callable[[], LastStart | None] = lambda: None
+    """How it was started last; None: not known."""
 
 
 class CommandError(Exception):
@@ -126,17 +138,25 @@ class Context:
         return tree
 
     def not_running(self) -> CommandError:
-        arguments = self.arguments
         run_dir_of_root = self.where.run_dir_of_root
         if run_dir_of_root not in (None, self.where.run_dir) and os.path.isdir(str(run_dir_of_root)):
             text = f"permission denied: the agent on {run_dir_of_root} is root's; try {self.as_root()}"
             return CommandError(REFUSED, text)
-        option = ("--run-dir", arguments.run_dir) if arguments.run_dir else ("--root-dir", arguments.root_dir)
-        where = shlex.join(option)
-        text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
+        text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {self.start_words()}`"
         if others := [self._option(path, tree) for path, tree in neighbours(self.where.run_dir)]:
-            text += f"; elsewhere one runs: {', '.join(others)}"
+            text += f"; elsewhere {'one runs' if len(others) == 1 else 'others run'}: {', '.join(others)}"
         return CommandError(NOT_RUNNING, text)
+
+    def start_words(self) -> str:
+        """The flags of `supervise start` for this agent: those of its last start if they are known."""
+        arguments, last = self.arguments, self.where.last_start()
+        if arguments.run_dir:
+            return shlex.join(("--run-dir", arguments.run_dir))
+        place = ("--root-dir", arguments.root_dir)
+        if last is None or not last.flags:
+            return shlex.join(place)
+        named = arguments.root_dir == DEFAULT_ROOT_DIR or any(flag.startswith("--root-dir=") for flag in last.flags)
+        return shlex.join([*last.flags, *(() if named else place)])
 
     def _option(self, run_dir: Path, tree: Tree) -> str:
         """The option that finds the agent that has answered there."""

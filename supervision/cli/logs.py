@@ -13,7 +13,7 @@ from typing import Final
 
 from ..logs import actor_of
 from ..protocol import Done, SetLogLevel, Tree
-from .command import OK, REFUSED, USAGE, CommandError, Context
+from .command import NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
 from .json_lines import JsonLines
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
@@ -84,14 +84,14 @@ def _no_lines_text(actor: str, since: float) -> str:
 
 
 def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
-    """The lines of that actor and of those below it; all lines for ''. A line without an actor belongs to the line
-    before."""
+    """The lines of that actor and of those below it; all lines for ''. The end of its name is enough. A line without an
+    actor belongs to the line before."""
     selected = not wanted
     for line in lines:
         text = line.rstrip("\n")
         actor = actor_of(text)
         if actor:
-            selected = not wanted or actor == wanted or actor.startswith(f"{wanted}/")
+            selected = not wanted or f"/{wanted}/" in f"/{actor}/"
         if selected:
             yield text
 
@@ -102,7 +102,10 @@ def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]
     follow = context.arguments.follow
     if context.arguments.file:
         return of_file(Path(context.arguments.file), follow=follow), context.arguments.file, actor
-    tree = context.tree()
+    try:
+        tree = context.tree()
+    except CommandError as error:
+        return _of_last_start(context, error)
     if actor:
         actor = context.full_name(actor, tree)
     if file := file_of(tree):
@@ -110,6 +113,15 @@ def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]
     if unit := journal_unit(tree.pid):
         return of_journal(unit, follow=follow, since=least), f"the journal of {unit}", actor
     raise CommandError(REFUSED, TO_STDERR_ONLY)
+
+
+def _of_last_start(context: Context, error: CommandError) -> tuple[Source, str, str]:
+    """The log of the agent that does not run any more. Raises the error if none is known."""
+    last = context.where.last_start() if error.code == NOT_RUNNING else None
+    if last is None or not last.log_file or context.arguments.follow:
+        raise error
+    print(f"supervise: no agent runs; this is {last.log_file}, the log of the last one", file=sys.stderr)  # noqa: T201
+    return of_file(Path(last.log_file), follow=False), last.log_file, context.arguments.actor
 
 
 def file_of(tree: Tree) -> str:

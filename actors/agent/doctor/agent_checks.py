@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -34,10 +33,11 @@ _ENDED: Final = ("Completed", "Succeeded")
 _NOT_WATCHED: Final = ("Unknown", "ContainerStatusUnknown")
 
 
-def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
-    """None: no agent runs. `stopped`: pids of processes that a signal has stopped."""
+def tree(found: Tree | None, start_words: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
+    """None: no agent runs. `start_words`: the flags that start it. `stopped`: pids of processes that a signal has
+    stopped."""
     if found is None:
-        yield failure("agent", "not running", f"supervise start --root-dir {shlex.quote(root_dir)}")
+        yield failure("agent", "not running", f"supervise start {start_words}")
         return
     ill = [line(actor) for actor in found.actors if actor.state != "running"]
     if ill:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Final
 import msgspec
 
 from actors.agent.inspection.questions import known_pods
-from actors.agent.running_flags import of_agent, where_it_started
+from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
@@ -23,6 +24,7 @@ from actors.shared.config.loading import load
 from supervision import time_scale
 from supervision.cli.answers import Answers
 from supervision.cli.command import (
+    DEFAULT_ROOT_DIR,
     NO_ANSWER,
     NOT_RUNNING,
     NOT_WELL,
@@ -112,14 +114,15 @@ def findings(context: Context) -> Iterator[Finding]:
         yield failure("agent", str(error).partition("; try `sudo ")[0], remedy)
         return
     stopped = stopped_by_signal(tree.actors) if tree is not None else ()
-    yield from agent_checks.tree(tree, context.arguments.root_dir, stopped)
+    yield from agent_checks.tree(tree, _start_words(context) if tree is None else "", stopped)
     flagz = _flagz(context, tree)
-    words = _words(context, flagz)
-    with where_it_started(None if context.arguments.flags else tree):
+    words, given = _words(context, tree, flagz), _given_flags(context)
+    last = None if context.arguments.flags or tree is not None else context.where.last_start()
+    with where_it_started(None if context.arguments.flags else tree, last.directory if last is not None else ""):
         warnings, problems = validate(words)
         agent = _load_agent(words) or (None if flagz is None else _load_agent(words, in_force=True))
     for problem in problems:
-        yield failure("configuration", str(problem), "supervise config check")
+        yield failure("configuration", str(problem), f"supervise config check {shlex.join(given)}".rstrip())
     concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
     yield from concerns
     for said in warnings:
@@ -201,11 +204,23 @@ def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
         return None
 
 
-def _words(context: Context, flagz: Flagz | None) -> list[str]:
-    """The flags of start: given after `--`, else from the running agent, else the root directory only."""
+def _words(context: Context, tree: Tree | None, flagz: Flagz | None) -> list[str]:
+    """The flags of start: given after `--`, else from the running agent or its last start, else the root directory
+    only."""
     if flagz is not None:
         return of_agent(flagz)
+    if tree is None and not _given_flags(context) and (known := of_last_start(context)):
+        return known
     return [f"--root-dir={context.arguments.root_dir}", *_given_flags(context)]
+
+
+def _start_words(context: Context) -> str:
+    """The flags of `supervise start`: given after `--`, else those of its last start."""
+    if not (given := _given_flags(context)):
+        return context.start_words()
+    root_dir = context.arguments.root_dir
+    named = root_dir == DEFAULT_ROOT_DIR or any(word.startswith("--root-dir") for word in given)
+    return shlex.join(given if named else [*given, "--root-dir", root_dir])
 
 
 def _run_checks(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ import pytest
 from actors.agent.running_flags import as_started, of_agent, where_it_started
 from actors.config_controller.messages import Flagz, GetFlagz
 from actors.shared.config.errors import MASKED
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, LastStart
 from supervision.protocol import Tree
 
 
@@ -67,8 +67,14 @@ def test_flags_that_are_given_are_taken_as_they_are(words: list[str]) -> None:
     assert not notes.getvalue()
 
 
-@pytest.mark.parametrize(("code", "said"), [(NOT_RUNNING, ""), (NO_ANSWER, "are not known, so none are taken: away")])
-def test_an_agent_that_cannot_be_asked_is_reported_unless_none_runs(
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (NOT_RUNNING, "no agent runs, and how it was started is not known: these are the defaults"),
+        (NO_ANSWER, "are not known, so none are taken: away"),
+    ],
+)
+def test_the_defaults_are_judged_and_called_so_if_no_agent_tells_its_flags(
     code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask(*given: object, **more: object) -> object:
@@ -79,7 +85,25 @@ def test_an_agent_that_cannot_be_asked_is_reported_unless_none_runs(
     with as_started(["--root-dir=/r"], where, notes) as started:
         assert started.flags == ["--root-dir=/r"]
     assert said in notes.getvalue()
-    assert bool(said) == bool(notes.getvalue())
+
+
+def test_an_agent_that_does_not_run_is_judged_by_the_flags_of_its_last_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*given: object, **more: object) -> object:
+        raise CommandError(NOT_RUNNING, "away")
+
+    def stopped(arguments: argparse.Namespace) -> AgentFiles:
+        last = LastStart(("--config=a.yaml", "--max-pods=5"), str(tmp_path), "")
+        return where(arguments)._replace(last_start=lambda: last)
+
+    monkeypatch.setattr(Context, "ask", ask)
+    notes, before = io.StringIO(), os.getcwd()
+    with as_started(["--root-dir=/r"], stopped, notes) as started:
+        assert started.flags == ["--root-dir=/r", "--config=a.yaml", "--max-pods=5"]
+        assert os.getcwd() == str(tmp_path)
+    assert os.getcwd() == before
+    assert "no agent runs; with the flags of its last start: --root-dir=/r --config=a.yaml" in notes.getvalue()
 
 
 def test_no_verdict_is_given_for_an_agent_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:

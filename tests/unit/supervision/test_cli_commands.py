@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from supervision.cli.argument_types import since
-from supervision.cli.command import REFUSED, like
+from supervision.cli.command import REFUSED, AgentFiles, Context, LastStart, like
 from supervision.cli.incidents import lines
 from supervision.incident_file import Incidents
 from supervision.incidents import Incident
@@ -44,6 +45,18 @@ def test_a_command_without_an_agent_says_how_to_start_one(command: str, tmp_path
     text = done.stderr + done.stdout
     assert f"no agent is running on {tmp_path}/run: start one with `supervise start --root-dir {tmp_path}`" in text
     assert "Traceback" not in text
+
+
+def test_the_start_that_is_advised_has_the_flags_of_the_last_one(tmp_path: Path) -> None:
+    def advised(flags: tuple[str, ...], run_dir: str = "") -> str:
+        files = AgentFiles(tmp_path, tmp_path, last_start=lambda: LastStart(flags, "", ""))
+        arguments = argparse.Namespace(root_dir="/a b", run_dir=run_dir, output="text")
+        return Context(arguments, lambda _: files).start_words()
+
+    assert advised(()) == "--root-dir '/a b'"
+    assert advised(("--config=/c", "--root-dir=/a b")) == "--config=/c '--root-dir=/a b'"
+    assert advised(("--config=/c",)) == "--config=/c --root-dir '/a b'"
+    assert advised(("--config=/c",), "/run/x") == "--run-dir /run/x"
 
 
 def test_without_an_agent_json_is_json(tmp_path: Path) -> None:

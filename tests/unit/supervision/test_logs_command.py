@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision.cli.command import AgentFiles, CommandError, Context
+from supervision.cli.command import AgentFiles, CommandError, Context, LastStart
 from supervision.cli.log_sources import journal_unit, of_file, of_journal, stderr_file
 from supervision.cli.log_times import time_of, younger
 from supervision.cli.logs import lines_of, run
@@ -35,6 +35,26 @@ def test_the_file_that_takes_an_agents_stderr_is_found(tmp_path: Path) -> None:
         assert stderr_file(agent.pid) == ""
         agent.kill()
     assert stderr_file(0) == ""
+
+
+def test_the_log_of_an_agent_that_does_not_run_is_that_of_its_last_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "agent.log"
+    log.write_text(f'{head(NOW)}"one" logger="pleg"\n{head(NOW)}"two" logger="pod_workers/worker/0"\n')
+    files = AgentFiles(tmp_path / "run", tmp_path / "i", last_start=lambda: LastStart((), "", str(log)))
+    arguments = argparse.Namespace(
+        actor="worker/0", follow=False, file="", level=None, since=0.0, lines=None, output="text", timeout=1.0,
+        root_dir="/r", run_dir="",
+    )  # fmt: skip
+    assert run(Context(arguments, lambda _: files)) == 0
+    out, err = capsys.readouterr()
+    assert '"two"' in out
+    assert '"one"' not in out
+    assert f"no agent runs; this is {log}" in err
+    arguments.follow = True
+    with pytest.raises(CommandError, match="no agent is running"):
+        run(Context(arguments, lambda _: files))
 
 
 def test_a_journal_is_used_only_if_systemd_connects_stderr_to_it() -> None:

@@ -1,5 +1,5 @@
-"""The directories, endpoints and cgroup root of each start, in a file: `supervise reset` finds them without the agent,
-also after a change of its configuration."""
+"""The directories, endpoints and cgroup root of each start, and the flags of the last one, in a file: without the agent
+`supervise reset` finds what it left, also after a change of its configuration, and `doctor` how it is started."""
 
 from __future__ import annotations
 
@@ -11,11 +11,23 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.agent import Agent
+from actors.shared.config.errors import MASKED
 from supervision.state_file import DamagedError, StateFile
 
 FILE: Final = "places.json"
 _KEPT: Final = 16
 """The distinct earlier starts, the newest last."""
+
+
+class StartCommand(msgspec.Struct, frozen=True):
+    """The command line of a start."""
+
+    flags: tuple[str, ...]
+    """As they were given, paths from the root, without those that are secret."""
+    directory: str
+    """Where they were given: other relative paths among them start there."""
+    log_file: str
+    """The file of --log-file, else the one that took its stderr; '' for neither."""
 
 
 class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +52,15 @@ class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
     boot: str = ""
     handed_over: bool = False
     """The pods belong to another agent since `supervise reset --keep-pods`, until the next start."""
+    command: StartCommand | None = None
+    """Of the last start only; older versions recorded none."""
 
 
-def record_of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str] = (), boot: str = "") -> StartRecord:
-    """The record of a start with this configuration. Pure."""
+def record_of(
+    agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str] = (), boot: str = "", directory: str = "",
+    stderr: str = "",
+) -> StartRecord:  # fmt: skip
+    """The record of a start with this configuration. `stderr`: the file that takes it. Pure."""
     managed = agent.managed_runtime
     return StartRecord(
         root_dir=agent.root_dir,
@@ -58,7 +75,18 @@ def record_of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str
         made=tuple(made),
         made_cgroups=tuple(made_cgroups),
         boot=boot,
+        command=StartCommand(
+            tuple(_flag(name, value, agent) for name, value in agent.flags_given.items() if value != MASKED),
+            directory,
+            agent.log_file or stderr,
+        ),
     )
+
+
+def _flag(name: str, given: str, agent: Agent) -> str:
+    """The flag as given; a path from the root."""
+    value = agent.flags.get(name)
+    return f"--{name}={value if isinstance(value, str) and value.endswith(f'/{given}') else given}"
 
 
 def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
@@ -69,12 +97,14 @@ def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
     bare = [_without_making(one) for one in known]
     current = _without_making(now)
     others = [one for one in dict.fromkeys(bare) if one != current]
-    making = {"made": tuple(sorted(made)), "made_cgroups": tuple(sorted(cgroups)), "boot": now.boot}
-    return [*others[1 - _KEPT :], msgspec.structs.replace(current, **making)]
+    last = msgspec.structs.replace(
+        now, made=tuple(sorted(made)), made_cgroups=tuple(sorted(cgroups)), handed_over=False
+    )
+    return [*others[1 - _KEPT :], last]
 
 
 def _without_making(record: StartRecord) -> StartRecord:
-    return msgspec.structs.replace(record, made=(), made_cgroups=(), boot="", handed_over=False)
+    return msgspec.structs.replace(record, made=(), made_cgroups=(), boot="", handed_over=False, command=None)
 
 
 def boot_id() -> str:
@@ -98,9 +128,27 @@ def note(agent: Agent, made: Iterable[str], made_cgroups: Iterable[str] = ()) ->
         known = file.load() or []
     except DamagedError:
         known = []
-    new = with_start(known, record_of(agent, made, made_cgroups, boot_id()))
+    new = with_start(known, record_of(agent, made, made_cgroups, boot_id(), os.getcwd(), _stderr_file()))
     if new != known:
         file.save(new)
+
+
+def _stderr_file() -> str:
+    """The regular file that takes the stderr of this process; '' for a terminal, a pipe or the journal."""
+    link = "/proc/self/fd/2"
+    try:
+        return os.readlink(link) if os.path.isfile(link) else ""
+    except OSError:
+        return ""
+
+
+def last_of(state_dir: str) -> StartRecord | None:
+    """The record of the last start; None if there was none, or it cannot be read."""
+    try:
+        known = read_all(state_dir)
+    except (OSError, DamagedError):
+        return None
+    return known[-1] if known else None
 
 
 def read_all(state_dir: str) -> list[StartRecord]:

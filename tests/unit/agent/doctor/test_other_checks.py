@@ -137,17 +137,12 @@ def test_a_network_that_is_not_ready_is_reported_in_the_runtimes_words() -> None
     assert both == [Level.FAILURE, Level.FAILURE]
 
 
-def test_the_start_that_is_advised_quotes_the_directory() -> None:
-    (found,) = agent_checks.tree(None, "/a b")
-    assert found.remedy == "supervise start --root-dir '/a b'"
-
-
 def test_the_tree_is_well_when_every_actor_is() -> None:
     actor = ActorState(name="pleg", parent="root", kind="actor", state="running", pid=5)
     wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
-    (well,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[actor]), "/r")
-    (ill,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="degraded", actors=[actor, wedged]), "/r")
-    (none,) = agent_checks.tree(None, "/r")
+    (well,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[actor]), "")
+    (ill,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="degraded", actors=[actor, wedged]), "")
+    (none,) = agent_checks.tree(None, "--root-dir /r")
     assert (well.level, well.text) == (Level.OK, "ready, 1 actors in service")
     assert (ill.level, ill.text) == (Level.FAILURE, "degraded: prober: down, last incident: hang 3s ago")
     assert (none.level, none.remedy) == (Level.FAILURE, "supervise start --root-dir /r")
@@ -193,7 +188,7 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
         actor("prober", last_incident="hang 12s ago", incident_age=12.5, restarts=2),
         actor("pod_config", last_incident="signal 9000s ago", incident_age=9000.1, restarts=1),
     ]
-    found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), "/r"))
+    found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), ""))
     assert [(one.level, one.text.partition(":")[0]) for one in found] == [
         (Level.WARNING, "pleg"),
         (Level.WARNING, "prober was replaced 12s ago, cause"),
@@ -213,7 +208,7 @@ def test_a_configuration_that_is_not_in_force_is_reported_unless_its_problems_ar
 def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
     trouble = Trouble("podCIDR", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24: drain the node", 3.0, "heartbeat")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[trouble])
-    assert list(agent_checks.tree(found, "/r")) == [
+    assert list(agent_checks.tree(found, "")) == [
         failure("pod network", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24", "drain the node")
     ]
 
@@ -223,7 +218,7 @@ def test_each_reason_of_status_has_a_remedy() -> None:
     looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
     other = Trouble("systemd-logind", "does not answer", 3.0, "shutdown_manager")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[taken, looked_at, other])
-    port, stopped, logind = sorted(agent_checks.tree(found, "/r", {5}), key=lambda one: one.text.partition("port")[1])[
+    port, stopped, logind = sorted(agent_checks.tree(found, "", {5}), key=lambda one: one.text.partition("port")[1])[
         ::-1
     ]
     assert (port.level, port.remedy.partition(":")[0]) == (Level.FAILURE, "ss -ltnp 'sport = ")
@@ -236,7 +231,7 @@ def test_each_reason_of_status_has_a_remedy() -> None:
 def test_what_is_down_for_status_is_a_failure_for_the_doctor() -> None:
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("root"), actor("pleg")])
     assert decide(found, {5}).state == "down"
-    assert [one.level for one in agent_checks.tree(found, "/r", {5})] == [Level.FAILURE, Level.WARNING]
+    assert [one.level for one in agent_checks.tree(found, "", {5})] == [Level.FAILURE, Level.WARNING]
 
 
 def pod(name: str, phase: str, *, ready: bool, **state: Any) -> dict[str, Any]:
@@ -377,7 +372,7 @@ def test_unknown_manifests_are_reported_with_the_actor_that_is_down(monkeypatch:
             raise CommandError(NO_ANSWER, f"{name} did not answer")
 
     command = "actors.agent.doctor.command"
-    monkeypatch.setattr(f"{command}._words", lambda context, tree: [])
+    monkeypatch.setattr(f"{command}._words", lambda context, tree, flagz: [])
     monkeypatch.setattr(f"{command}.validate", lambda words: ((), ()))
     monkeypatch.setattr(f"{command}._load_agent", lambda words: Agent(node_name="n"))
     for module in ("runtime_checks.runtime", "host_checks.checks", "certificate_checks.checks", "agent_checks.tree"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
 from actors.shared.config.start import layout, lock_file, preflight, start_records, steps
@@ -124,6 +124,25 @@ def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
     assert agent.pods_dir in record.made
     assert (record.made_cgroups, record.boot) == (("/sys/fs/cgroup/node",), start_records.boot_id())
     assert not {agent.root_dir, agent.cert_dir} & set(record.made)
+
+
+def test_the_last_start_is_recorded_with_its_flags_and_no_secret_of_them(agent, monkeypatch, tmp_path):
+    given = {"config": "a.yaml", "manifest-url-header": MASKED}
+    layout.make(msgspec.structs.replace(agent, flags_given={"config": "old.yaml"}))
+    monkeypatch.chdir(tmp_path)
+    read = {"config": "/etc/t/a.yaml"}
+    layout.make(msgspec.structs.replace(agent, flags=read, flags_given=given, log_file="/var/log/agent.log"))
+    (record,) = start_records.read_all(agent.state_dir)
+    said = start_records.StartCommand(("--config=/etc/t/a.yaml",), str(tmp_path), "/var/log/agent.log")
+    assert record.command == said
+    assert start_records.last_of(agent.state_dir) == record
+
+
+def test_no_start_is_known_where_there_was_none_or_its_record_is_damaged(agent):
+    assert start_records.last_of(agent.state_dir) is None
+    layout.make(agent)
+    Path(agent.state_dir, start_records.FILE).write_text("{")
+    assert start_records.last_of(agent.state_dir) is None
 
 
 def test_a_directory_that_cannot_be_created_is_named(agent, tmp_path):
