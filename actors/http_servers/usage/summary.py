@@ -49,7 +49,7 @@ def _node(sample: UsageSample, node_name: str, agent_started: float, small: bool
     host = sample.host
     found = {
         "nodeName": node_name,
-        "systemContainers": _system(sample, agent_started, small),
+        "systemContainers": _system(sample, agent_started, small) or None,
         "startTime": rfc3339(host.boot),
         "cpu": cpu_stats(sample.root, host.psi),
         "memory": _node_memory(sample),
@@ -159,7 +159,8 @@ def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], smal
         | {
             "io": io_stats(usage.at, usage.psi) if usage else None,
             "network": network_stats(sample.at, pod.network) if pod.network else None,
-            "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()],
+            "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()]
+            or None,
             "ephemeral-storage": _ephemeral(sample, pod, disk),
             "process_stats": without_nulls({"process_count": processes.get(box.pod_uid)}),
         }

@@ -19,6 +19,9 @@ from .disk_io import DeviceIo, devices_of
 _RECEIVED_BYTES, _RECEIVED_PACKETS, _RECEIVE_ERRORS, _RECEIVE_DROPS = 0, 1, 2, 3
 _SENT_BYTES, _SENT_PACKETS, _SEND_ERRORS, _SEND_DROPS = 8, 9, 10, 11
 _COLUMNS: Final = 12
+_OF_CONTAINERS: Final = ("veth", "docker", "nerdctl")
+"""Beginnings of the names of the host's ends and bridges of containers, whose traffic counts elsewhere, too. cAdvisor
+leaves them out."""
 
 
 class Interface(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,7 @@ class HostStats(msgspec.Struct, frozen=True, kw_only=True):
     interfaces: list[Interface]
     default_interface: str
     max_pid: int | None
+    """The most tasks that the node can have."""
     processes: int | None
     psi: dict[str, Psi]
     devices: dict[str, DeviceIo] = {}
@@ -59,7 +63,7 @@ def read(at: float, proc: str = "/proc") -> HostStats:
         memory=parse_meminfo(_text(f"{proc}/meminfo")),
         interfaces=interfaces(_text(f"{proc}/self/net/dev")),
         default_interface=default_interface(_text(f"{proc}/self/net/route")),
-        max_pid=_integer(_text(f"{proc}/sys/kernel/pid_max")),
+        max_pid=_most_tasks(f"{proc}/sys/kernel"),
         processes=_integer(_text(f"{proc}/loadavg").partition("/")[2].partition(" ")[0]),
         psi={
             name: psi
@@ -77,12 +81,14 @@ def network_of(pid: int, proc: str = "/proc") -> tuple[list[Interface], str]:
 
 
 def interfaces(text: str) -> list[Interface]:
-    """/proc/net/dev without the loopback."""
+    """/proc/net/dev without the loopback and those of containers."""
     found = []
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
         words = rest.split()
-        if not colon or len(words) < _COLUMNS or not all(word.isdigit() for word in words) or name.strip() == "lo":
+        if not colon or len(words) < _COLUMNS or not all(word.isdigit() for word in words):
+            continue
+        if name.strip() == "lo" or name.strip().lower().startswith(_OF_CONTAINERS):
             continue
         count = [int(word) for word in words]
         found.append(
@@ -161,6 +167,12 @@ def _os_image(text: str) -> str:
         if key == "PRETTY_NAME":
             return value.strip('"')
     return ""
+
+
+def _most_tasks(kernel: str) -> int | None:
+    """Two settings limit the number of tasks; the lower one holds (proc(5))."""
+    limits = [_integer(_text(f"{kernel}/{name}")) for name in ("pid_max", "threads-max")]
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _integer(text: str) -> int | None:

@@ -82,6 +82,13 @@ def test_a_pod_uses_the_nodes_disk_by_volumes_there_layers_logs_and_files_of_the
     assert (used["usedBytes"], used["inodesUsed"]) == (100 + 77 + 5 + 3, 10 + 1 + 2 + 1)
 
 
+def test_lists_without_an_entry_are_left_out_of_the_summary():
+    bare = msgspec.structs.replace(SAMPLE, tiers=[], system={}, disks={})
+    found = summary(bare, "n1")
+    assert "systemContainers" not in found["node"]
+    assert "volume" not in found["pods"][0]
+
+
 def cadvisor() -> str:
     processes = {"/kubepods/podu/c1": ProcessStats(3, 12, 4, 1024), "/kubepods/podu/s1": ProcessStats(1, 2, 0, None)}
     chunks = cadvisor_metrics.chunks(SAMPLE, MACHINE, processes)

@@ -176,6 +176,28 @@ def test_interfaces_are_listed_with_the_default_one():
     assert host.default_interface("") == ""
 
 
+def test_loopback_and_the_hosts_ends_of_containers_are_no_interfaces_of_the_node():
+    names = ("lo", "eth0", "veth1a2b", "Docker0", "nerdctl0", "cni0", "lom1")
+    text = "".join(f"  {name}: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n" for name in names)
+    assert [one.name for one in host.interfaces(text)] == ["eth0", "cni0", "lom1"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [
+        ({"pid_max": "4194304", "threads-max": "31270"}, 31270),
+        ({"pid_max": "32768", "threads-max": "63000"}, 32768),
+        ({"pid_max": "32768"}, 32768),
+        ({}, None),
+    ],
+)
+def test_the_lower_limit_of_tasks_is_that_of_the_node(tmp_path, limits, most):
+    (tmp_path / "sys/kernel").mkdir(parents=True)
+    for name, limit in limits.items():
+        (tmp_path / "sys/kernel" / name).write_text(f"{limit}\n")
+    assert host.read(1.0, str(tmp_path)).max_pid == most
+
+
 def test_a_volume_of_a_driver_goes_by_the_name_that_its_pod_has_for_it_and_by_its_claim(tmp_path):
     folder = tmp_path / "pods/u/volumes/kubernetes.io~csi/pv-1"
     (folder / "mount").mkdir(parents=True)
