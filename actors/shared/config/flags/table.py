@@ -10,8 +10,8 @@ from typing import Final, Literal, NamedTuple
 from actors.shared.config.paths import DEFAULT_ROOT_DIR, ROOT_DIR_VARIABLE
 
 Kind = Literal[
-    "bool", "int32", "int64", "uint32", "string", "duration", "ip", "quantity", "list", "map", "less_map", "gates",
-    "headers", "taints", "reserved_memory", "vmodule", "version",
+    "bool", "int32", "int64", "uint32", "string", "duration", "ip", "quantity", "list", "map", "labels", "less_map",
+    "gates", "headers", "taints", "reserved_memory", "vmodule", "version",
 ]  # fmt: skip
 
 
@@ -173,7 +173,7 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("config-dir", "string", text="Directory of drop-ins, *.conf, merged over --config in order.", group=FILES),
     Flag("hostname-override", "string", text="Node name to use instead of the host name.", group=NODE),
     Flag("node-ip", "string", text="Address of the node, or two separated by a comma for dual stack.", group=NODE),
-    Flag("node-labels", "map", text="Labels the node is registered with.", group=NODE),
+    Flag("node-labels", "labels", text="Labels the node is registered with.", group=NODE),
     Flag(
         "root-dir",
         "string",

@@ -98,6 +98,12 @@ def read_map(text: str, before: dict[str, str] | None = None) -> dict[str, str]:
     return {**(before or {}), **dict(_pairs(text, "="))}
 
 
+def read_labels(text: str, before: dict[str, str] | None = None) -> dict[str, str]:
+    """`key=value` or `key`, comma-separated; without `=` the value is empty."""
+    pairs = [pair if "=" in pair else f"{pair}=" for pair in text.split(",") if pair.strip()]
+    return read_map(",".join(pairs), before)
+
+
 def read_less_map(text: str, before: dict[str, str] | None = None) -> dict[str, str]:
     return {**(before or {}), **dict(_pairs(text, "<"))}
 
@@ -168,6 +174,7 @@ PARSERS: Final[dict[Kind, Callable[[str, Any], Any]]] = {
     "quantity": read_quantity,
     "list": read_list,
     "map": read_map,
+    "labels": read_labels,
     "less_map": read_less_map,
     "gates": read_gates,
     "headers": read_headers,

@@ -96,6 +96,7 @@ def test_every_problem_is_reported_and_not_only_the_first():
          {"memory.available": "1Gi", "nodefs.available": "10%"}),
         (["--eviction-hard="], {}),
         (["--feature-gates=A=true", "--feature-gates=B=0,A=f"], {"A": False, "B": False}),
+        (["--node-labels=a,b=c, d ,", "--node-labels=b="], {"a": "", "b": "", "d": ""}),
         (["--cluster-dns=10.0.0.1,10.0.0.2", "--cluster-dns=10.0.0.3"], ["10.0.0.1", "10.0.0.2", "10.0.0.3"]),
         (["--manifest-url-header=a:b,a:c", "--manifest-url-header=d:e:f"], {"a": ["b", "c"], "d": ["e:f"]}),
         (["--register-with-taints=k=v:NoSchedule,x:NoExecute"],
@@ -118,7 +119,7 @@ def test_each_kind_of_value_is_read_as_the_kubelet_reads_it(argv, value):
 
 @pytest.mark.parametrize(
     "word",
-    ["--node-labels=a", "--eviction-hard=memory.available=1Gi", "--feature-gates=A=yes", "--address=10.0.0",
+    ["--eviction-hard=memory.available=1Gi", "--feature-gates=A=yes", "--address=10.0.0",
      "--register-with-taints=a=b", "--register-with-taints=a=b:Never", "--reserved-memory=memory=1Gi",
      "--vmodule=a", "--vmodule=a=-1", "--port=0x", "--port=1__0", "--port=_1", "--port=1.0",
      "--max-open-files=9223372036854775808",
