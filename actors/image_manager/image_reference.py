@@ -9,12 +9,10 @@ import re
 
 import msgspec
 
-_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
-_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-_NAME = rf"(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*"
+from actors.shared.kube.image_names import NAME
+
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = re.compile(rf"({_NAME})(?::([\w][\w.-]{{0,127}}))?(?:@({_DIGEST}))?\Z", re.ASCII)
+_REFERENCE = re.compile(rf"({NAME})(?::([\w][\w.-]{{0,127}}))?(?:@({_DIGEST}))?\Z", re.ASCII)
 _ID = re.compile(r"[a-f0-9]{64}\Z")
 MAX_NAME = 255
 

@@ -11,6 +11,7 @@ from actors.shared.config import feature_gates
 from actors.shared.config.fields import names
 from actors.shared.config.fields.groups import Taint, VModule
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.image_names import is_image_name
 from actors.shared.kube.quantity import parse
 from actors.shared.kube.sysctls import normalized
 
@@ -21,7 +22,7 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAMESPACED_SYSCTL: Final = re.compile(r"(kernel\.(shm|msg|sem)|fs\.mqueue\.|net\.)", re.ASCII)
 _SYSCTL: Final = re.compile(r"[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*\Z", re.ASCII)
 PULL_POLICIES: Final = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
-_IMAGE_NAME: Final = re.compile(r"[^\s@:*]+(:[0-9]+/[^\s@:*]+)?(/\*)?\Z", re.ASCII)
+_IMAGES_BELOW: Final = re.compile(r"[^\s@:*]+(:[0-9]+(/[^\s@:*]+)?)?/\*\Z", re.ASCII)
 
 
 def is_clean_absolute(path: str) -> bool:
@@ -96,7 +97,7 @@ def wrong_sysctl(config: KubeletConfiguration, index: str, pattern: str) -> str:
 
 
 def wrong_allowlisted(config: KubeletConfiguration, index: str, image: str) -> str:
-    if not _IMAGE_NAME.match(image):
+    if not _IMAGES_BELOW.match(image) and not is_image_name(image):
         return "must be an image name without tag and digest, * only as a trailing /*"
     return ""
 

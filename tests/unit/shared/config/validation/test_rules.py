@@ -42,7 +42,7 @@ HOLDS = [
     {"maxParallelImagePulls": 1}, {"maxParallelImagePulls": 5, "serializeImagePulls": False},
     {"imagePullCredentialsVerificationPolicy": "AlwaysVerify"},
     {"imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages",
-     "preloadedImagesVerificationAllowlist": ["registry:5000/a/b", "quay.io/*"]},
+     "preloadedImagesVerificationAllowlist": ["registry:5000/a/b", "quay.io/*", "registry:5000/*"]},
     {GATES: {"KubeletEnsureSecretPulledImages": False}},
     {"imageMaximumGCAge": "2m1s"}, {"imageGCHighThresholdPercent": 100}, {"imageGCLowThresholdPercent": 0},
     {"podLogsDir": "/var/log/p"}, {"containerLogMaxSize": "-1"}, {"containerLogMaxFiles": 2},
@@ -124,7 +124,8 @@ BREAKS = [
     ("preloadedImagesVerificationAllowlist", {"preloadedImagesVerificationAllowlist": ["a"]}),
     *(("preloadedImagesVerificationAllowlist[0]",
     {"imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages",
-      "preloadedImagesVerificationAllowlist": [name]}) for name in ("a:tag", "a@sha256:x", "a b", "a*", "*/a")),
+      "preloadedImagesVerificationAllowlist": [name]})
+      for name in ("a:tag", "a@sha256:x", "a b", "a*", "*/a", "/a", "a/", "A", "a//b", "./a", "/*")),
     ("imageMinimumGCAge", {"imageMinimumGCAge": "-1s"}), ("imageMaximumGCAge", {"imageMaximumGCAge": "-1s"}),
     ("imageMaximumGCAge", {"imageMaximumGCAge": "2m"}),
     ("imageGCHighThresholdPercent", {"imageGCHighThresholdPercent": 101}),
