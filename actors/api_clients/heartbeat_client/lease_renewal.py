@@ -63,7 +63,8 @@ class LeaseRenewal:
     async def _ensure(self) -> bool:
         """Read the Lease, or create it, until one of the two succeeds. True: it existed.
 
-        It is created after the Node is registered, which owns it: it is deleted with the Node.
+        The Node owns it, so that it is deleted with the Node: it is created, and gets an owner that it lacks, once the
+        Node is registered.
         """
         failures = 0
         while True:
@@ -81,7 +82,10 @@ class LeaseRenewal:
             self._node_uid = await self._read_node_uid()
             await self._write("POST", COLLECTION, None)
             return False
-        self._latest = read_lease(answer.body, self._name)
+        lease = read_lease(answer.body, self._name)
+        if not lease["metadata"].get("ownerReferences"):
+            self._node_uid = await self._read_node_uid()
+        self._latest = lease
         return True
 
     async def _read_node_uid(self) -> str:

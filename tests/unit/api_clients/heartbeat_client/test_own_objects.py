@@ -145,6 +145,24 @@ async def test_a_lease_is_renewed_once_the_server_answers_with_it() -> None:
     assert server.calls[-2:] == ["GET", "PUT"]
 
 
+async def test_a_lease_without_an_owner_gets_the_node_as_its_owner() -> None:
+    sent = list[dict[str, Any]]()
+
+    class Server(Rubbish):
+        async def call(self, method: str, path: str, **given: Any) -> Any:
+            if method == "PUT":
+                sent.append(json.loads(given["body"]))
+            return await super().call(method, path, **given)
+
+    async def pause(seconds: float) -> None:
+        return
+
+    node = json.dumps({"metadata": {"name": "n1", "uid": "u1"}}).encode()
+    await LeaseRenewal(Server(json.dumps(LEASE).encode(), node), "n1", 40, wall=lambda: 0.0, pause=pause).renew()
+    (lease,) = sent
+    assert lease["metadata"]["ownerReferences"] == [{"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u1"}]
+
+
 def test_the_event_of_old_cgroups_has_a_remedy_and_a_link():
     event = NodeEvents("n1", first=True).old_cgroups()
     assert (event.type, event.reason) == ("Warning", "CgroupV1")
