@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS: Final = 300.0
 """The watch of an object that no pod mounts ends after this time without a request for the object."""
+WATCH_SECONDS: Final = (1800, 3600)
+"""The range of the timeout of a watch: there are many, and each new one is a request."""
 _PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
 
 
@@ -126,7 +128,9 @@ class CachedObject:
             query = {"fieldSelector": f"metadata.name={self.ref.name}"}
             self._answered.clear()
             path = collection_path(self.ref)
-            reflector = Reflector(self._owner.client, path, query, self, permits=self._owner.permits)
+            reflector = Reflector(
+                self._owner.client, path, query, self, permits=self._owner.permits, watch_seconds=WATCH_SECONDS
+            )
             self._watch = reflector, self._owner.start_task(reflector.run(), f"watch {self.ref.kind}")
 
     def wake(self) -> None:

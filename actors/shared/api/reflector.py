@@ -26,7 +26,7 @@ from .exchange import MAX_ANSWER
 
 BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
 WATCH_SECONDS: Final = (300, 600)
-"""The range of the random timeout of a watch."""
+"""The range of the random timeout of a watch, in seconds."""
 SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner counts as failed, so that it is not repeated in a busy loop."""
 LIST_SECONDS: Final = 60.0
@@ -104,11 +104,14 @@ class Reflector:
         policy: BackoffPolicy = BACKOFF,
         rng: random.Random | None = None,
         permits: asyncio.Semaphore | None = None,
+        watch_seconds: tuple[int, int] = WATCH_SECONDS,
     ) -> None:
-        """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once."""
+        """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once;
+        `watch_seconds`: the range of a watch's timeout."""
         self._permits = permits or contextlib.nullcontext()
         self._client, self._path, self._query, self._store = client, path, dict(query), store
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
+        self._watch_seconds = watch_seconds
         self._version = ""
         self._backoff, self._unreachable = Backoff(), False
         self._wake = asyncio.Event()
@@ -184,7 +187,7 @@ class Reflector:
             **self._query,
             "resourceVersion": self._version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(self._rng.randint(*WATCH_SECONDS)),
+            "timeoutSeconds": str(self._rng.randint(*self._watch_seconds)),
         }
         async with aclosing(self._client.watch(self._path, query, opened=self._store.answered)) as events:
             async for event in events:

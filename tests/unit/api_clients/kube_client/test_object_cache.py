@@ -30,6 +30,7 @@ class Server:
         self.objects: dict[str, dict[str, Any]] = {}
         self.reads: list[str] = []
         self.lists: list[str] = []
+        self.watch_seconds: list[int] = []
         self.away = False
         self.tasks: set[asyncio.Task[Any]] = set()
 
@@ -42,6 +43,7 @@ class Server:
     async def watch(
         self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]
     ) -> AsyncIterator[WatchEvent]:
+        self.watch_seconds.append(int(query["timeoutSeconds"]))
         opened()
         await asyncio.Event().wait()
         yield WatchEvent("", b"")
@@ -101,6 +103,14 @@ async def test_an_unused_watch_ends_and_restarts_with_the_next_request() -> None
     assert site.objects.watches == 2
     await site.upkeep(1)
     assert site.objects.watches == 2
+
+
+async def test_a_watch_of_a_single_object_lasts_half_an_hour_or_longer() -> None:
+    site = Site("Watch")
+    site.objects.refer("pod", {ref(str(number)): True for number in range(20)})
+    await site.settle()
+    assert len(site.server.watch_seconds) == 20
+    assert all(1800 <= seconds <= 3600 for seconds in site.server.watch_seconds)
 
 
 async def test_one_watch_serves_every_pod_and_ends_with_the_last() -> None:
