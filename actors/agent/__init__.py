@@ -11,15 +11,17 @@ guessed_words.py         maps words of kubectl users to commands of `supervise`
 inspection/              what runs on this node, and why something does not: `supervise pods`, `supervise describe pod`
 manifest_check.py        `supervise manifest check FILE...`: checks pod manifests by the rules of the static pod path
 manual.py                `supervise man DIR`: the manual pages, made from the parser of all commands: one of `supervise`
-memory_profile/          the memory profile: the functions and names that actors use observe/                 `supervise
-observe`: the tree in a browser, served by the command itself on loopback other_kubelets.py        kubelets of this
-host, and the one on our root directory pod_logs.py              `supervise logs POD`: the log of a container of a pod
-of this node, read from its file reset/                   `supervise reset`: removes what an agent has left on its host
+memory_profile/          the memory profile: the functions and names that actors use
+observe/                 `supervise observe`: the tree in a browser, served by the command itself on loopback
+other_kubelets.py        kubelets of this host, and the one on our root directory
+pod_logs.py              `supervise logs POD`: the log of a container of a pod of this node, read from its file
+reset/                   `supervise reset`: removes what an agent has left on its host
 run_once.py              `supervise run-once`: starts the static pods, prints the outcome of each, and ends
-running_flags.py         the flags of the agent that runs, or ran last, for commands to which none are given shadowed_packages.py
-detects packages of other projects that hide this project's packages start.py                 `supervise start`: from
-the command line to a running tree start_checks.py          checks of the host at start: reservations, cgroups, the
-runtime status.py                what `supervise status` knows beyond the tree: the runtime's socket, manifests,
-certificates subcommands.py           the subcommands of `supervise` that do not become the agent validation.py
-validates the input of `supervise start`: flags and files
+running_flags.py         the flags of the agent that runs, or ran last, for commands to which none are given
+shadowed_packages.py     detects packages of other projects that hide this project's packages
+start.py                 `supervise start`: from the command line to a running tree
+start_checks.py          checks of the host at start: reservations, cgroups, the runtime
+status.py                what `supervise status` knows beyond the tree: the runtime's socket, manifests, certificates
+subcommands.py           the subcommands of `supervise` that do not become the agent
+validation.py            validates the input of `supervise start`: flags and files
 """
