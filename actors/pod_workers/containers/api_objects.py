@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,11 @@ from .service_links import service_environment
 
 WAIT_SECONDS = 2.0
 ASK_SECONDS = 5.0
+AT_ONCE: Final = 8
+"""The most objects that are on their way to one container."""
+MOST_BYTES: Final = 16 << 20
+"""Of the objects of one container's environment. The kernel takes 6 MiB of an environment, a shard starts several
+containers at once, and each object is in memory twice meanwhile: as JSON and decoded."""
 
 
 class Objects(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +34,8 @@ class Objects(msgspec.Struct, frozen=True, kw_only=True):
     states: dict[ObjectRef, ObjectState] = {}
     services: dict[str, str] = {}
     """Environment of the services."""
+    decoded: dict[ObjectRef, dict[str, str]] = {}
+    """The values that were asked for: thousands of variables may have keys of one object of a mebibyte."""
 
     def texts(self, ref: ObjectRef, *, optional: bool) -> dict[str, str]:
         """Its values by key; empty if it is absent and optional. Raises ConfigError with the kubelet's texts."""
@@ -37,9 +45,12 @@ class Objects(msgspec.Struct, frozen=True, kw_only=True):
             if optional:
                 return {}
             raise ConfigError(f'{kind} "{ref.name}" not found: no API server is joined')
+        if ref in self.decoded:
+            return self.decoded[ref]
         if state.body:
             try:
-                return _texts(ref, state.body)
+                self.decoded[ref] = _texts(ref, state.body)
+                return self.decoded[ref]
             except ObjectError as error:
                 raise ConfigError(f'{kind} "{ref.name}" cannot be read: {error}') from None
         if state.reason != "NotFound":
@@ -63,7 +74,8 @@ def _texts(ref: ObjectRef, body: bytes) -> dict[str, str]:
 
 
 async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef], *, joined: bool) -> Objects | None:
-    """Get these objects of the pod's namespace, and its services. None: there is no API server. Raises ConfigError.
+    """Get these objects of the pod's namespace, and its services. None: there is no API server. Raises ConfigError,
+    also for objects of more than MOST_BYTES in all.
 
     A static pod does not wait for services, which may never come.
     """
@@ -74,9 +86,28 @@ async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef], *, joined: bo
     links, required = pod.spec.enableServiceLinks is not False, not is_static(pod)
     services, states = await asyncio.gather(
         _services(actor, namespace, links=links, required=required),
-        asyncio.gather(*(state_of(actor, ref) for ref in whole)),
+        _states(actor, whole),
     )
-    return Objects(states=dict(zip(whole, states, strict=True)), services=services)
+    return Objects(states=states, services=services)
+
+
+async def _states(actor: Actor, refs: list[ObjectRef]) -> dict[ObjectRef, ObjectState]:
+    """Raises ConfigError, and asks for no more objects, when they are too large together."""
+    found: dict[ObjectRef, ObjectState] = {}
+    size = 0
+    for few in in_groups(refs):
+        states = await asyncio.gather(*(state_of(actor, ref) for ref in few))
+        found |= zip(few, states, strict=True)
+        size += sum(len(state.body) for state in states)
+        if size > MOST_BYTES:
+            most = f"{MOST_BYTES >> 20} MiB"
+            raise ConfigError(f"the config maps and secrets of its environment have more than {most} in all")
+    return found
+
+
+def in_groups(refs: list[ObjectRef]) -> Iterator[list[ObjectRef]]:
+    """AT_ONCE each."""
+    return (refs[at : at + AT_ONCE] for at in range(0, len(refs), AT_ONCE))
 
 
 async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:

@@ -75,6 +75,8 @@ def environment(pod: Pod, container: Container, context: EnvContext, objects: Ob
     length = 0
     for ref, prefix, optional in _whole_objects(pod, container):
         values = objects.texts(ref, optional=optional)
+        length += sum(len(key) + len(value) for key, value in values.items())
+        check_together(length)
         named = {prefix + key: value for key, value in values.items()}
         invalid = {name for name in named if not _NAME.match(name)}
         if invalid:

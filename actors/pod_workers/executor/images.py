@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from actors.api_clients.messages import EVENT_CLIENT, ObjectRef
 from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady, PullSecret
-from actors.pod_workers.containers.api_objects import state_of
+from actors.pod_workers.containers.api_objects import in_groups, state_of
 from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.shared.kube.codec import ObjectError
@@ -22,6 +23,8 @@ IMAGE_SECONDS = 60.0
 """Seconds. If a pull takes longer, the question is repeated and joins the same pull; so a lost answer does no harm."""
 IMAGE_TRIES = 3
 """The number of image manager restarts to tolerate before the start fails."""
+MOST_BYTES: Final = 2 << 20
+"""Of a pod's pull secrets: usually each has some KiB. They are in memory while the image is pulled."""
 
 
 async def ensure(
@@ -68,19 +71,30 @@ async def pull_secrets(actor: Actor, pod: Pod) -> list[PullSecret]:
     """The pod's imagePullSecrets. One that is missing or cannot be read causes an event, and the pull continues without
     it."""
     refs = [ObjectRef("Secret", one.name, pod.metadata.namespace) for one in pod.spec.imagePullSecrets if one.name]
-    states = await asyncio.gather(*(state_of(actor, ref) for ref in refs))
-    missing = sorted({state.ref.name for state in states if not state.body})
+    missing: set[str] = set()
+    found: list[PullSecret] = []
+    wrong: list[str] = []
+    size = 0
+    for few in in_groups(refs):
+        for state in await asyncio.gather(*(state_of(actor, ref) for ref in few)):
+            if not state.body:
+                missing.add(state.ref.name)
+                continue
+            try:
+                document = pull_secret(state.body)
+                if document and (size := size + len(document)) <= MOST_BYTES:
+                    found.append(PullSecret(secret(state.body).metadata.uid, state.ref.name, document))
+            except ObjectError as error:
+                wrong.append(f"Image pull secret {state.ref.name} is not used: {error}")
+        if size > MOST_BYTES:
+            wrong.append(
+                f"Only {len(found)} of {len(refs)} image pull secrets are used: more than {MOST_BYTES >> 20} MiB"
+            )
+            break
     if missing:
-        names = ", ".join(missing)
+        names = ", ".join(sorted(missing))
         text = f"Unable to retrieve some image pull secrets ({names}); attempting to pull the image may not succeed."
+        wrong.insert(0, text)
+    for text in wrong:
         actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", EVENT, text))
-    found = []
-    for state in states:
-        try:
-            document = pull_secret(state.body) if state.body else b""
-            if document:
-                found.append(PullSecret(secret(state.body).metadata.uid, state.ref.name, document))
-        except ObjectError as error:
-            text = f"Image pull secret {state.ref.name} is not used: {error}"
-            actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", EVENT, text))
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final
 
 from actors.api_clients.messages import (
@@ -17,6 +18,7 @@ from actors.api_clients.messages import (
     ObjectState,
     TrustBundles,
 )
+from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.service_tokens import ServiceTokens
 from actors.volume_manager.files.trust_anchors import BundleQuery
 from supervision.actor import Actor, AskError
@@ -30,6 +32,12 @@ GATE_OFF: Final = (
 """Begins with the kubelet's words."""
 AT_ONCE: Final = 4
 """The most objects that are on their way: each may have a megabyte, and a volume names any number."""
+MOST_BYTES: Final = 24 << 20
+"""Of the objects of one volume. They are in memory twice while its files are written."""
+MANY: Final = 4
+"""More objects than these are a volume of many."""
+OF_MANY_AT_ONCE: Final = 2
+"""Volumes of many objects whose files are written at once."""
 
 
 class VolumeObjects:
@@ -40,7 +48,7 @@ class VolumeObjects:
         self._actor, self._gate = actor, gate
         self.order = os.urandom(16)
         """Of trust anchors: the same until the next start, as in the kubelet."""
-        self._permits = asyncio.Semaphore(AT_ONCE)
+        self._permits, self._volumes_of_many = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(OF_MANY_AT_ONCE)
         self.tokens = ServiceTokens(self.call)
 
     async def object(self, ref: ObjectRef) -> ObjectState:
@@ -50,6 +58,23 @@ class VolumeObjects:
                 return await self._actor.ask(KUBE_CLIENT, question, timeout=OBJECT_SECONDS + 5.0)
         except AskError as error:
             return ObjectState(ref, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")
+
+    def room(self, refs: Collection[ObjectRef]) -> AbstractAsyncContextManager[None]:
+        """To be held from the question for a volume's objects until its files are written."""
+        return self._volumes_of_many if len(refs) > MANY else nullcontext()
+
+    async def all_of(self, refs: Sequence[ObjectRef]) -> dict[ObjectRef, ObjectState]:
+        """Raises ContentError, and asks for no more of them, when they are too large together."""
+        found: dict[ObjectRef, ObjectState] = {}
+        size = 0
+        for at in range(0, len(refs), AT_ONCE):
+            few = refs[at : at + AT_ONCE]
+            for ref, state in zip(few, await asyncio.gather(*map(self.object, few)), strict=True):
+                size += len(state.body)
+                found[ref] = state
+            if size > MOST_BYTES:
+                raise ContentError(f"its secrets and config maps have more than {MOST_BYTES >> 20} MiB in all")
+        return found
 
     async def trust_bundles(self, query: BundleQuery) -> TrustBundles:
         if not self._gate(GATE):

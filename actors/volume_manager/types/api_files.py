@@ -34,6 +34,10 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
     """Bytes of memory, 0 for no limit; None: on disk."""
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
+        async with tools.api.room(projections.objects_of(pod.metadata.namespace, self.sources)):
+            return await self._write(pod, tools)
+
+    async def _write(self, pod: Pod, tools: VolumeTools) -> str:
         try:
             files = projections.files(pod, self.sources, self.mode, await self._content(pod, tools))
         except ContentError as error:
@@ -65,13 +69,13 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
         requests = projections.tokens_of(pod, self.sources)
         queries = projections.bundles_of(self.sources)
         objects, tokens, bundles = await asyncio.gather(
-            asyncio.gather(*map(tools.api.object, refs)),
+            tools.api.all_of(refs),
             asyncio.gather(*map(tools.api.tokens.get, requests)),
             asyncio.gather(*map(tools.api.trust_bundles, queries)),
         )
         has_downward = any(source.downwardAPI is not None for source in self.sources)
         return Content(
-            dict(zip(refs, objects, strict=True)),
+            objects,
             dict(zip(requests, tokens, strict=True)),
             await tools.allocatable.resources() if has_downward else {},
             dict(zip(queries, bundles, strict=True)),

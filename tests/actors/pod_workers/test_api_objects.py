@@ -182,3 +182,36 @@ async def test_a_standalone_worker_sends_no_requests_to_an_api_server(tmp_path):
         await node.until(lambda: node.waiting() == "CreateContainerConfigError")
         assert node.observed().waiting["a"].message == 'secret "s" not found: no API server is joined'
         assert not [question for _, question in node.harness.asks if isinstance(question, GetObject | GetServices)]
+
+
+def config_maps(count: int, size: int) -> dict[ObjectRef, ObjectState]:
+    refs = [ObjectRef("ConfigMap", f"c{number}", "default") for number in range(count)]
+    return {ref: ObjectState(ref, json.dumps({"data": {ref.name: "x" * size}}).encode()) for ref in refs}
+
+
+async def test_a_container_whose_environment_names_too_large_objects_waits_and_no_more_of_them_are_read(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        node.objects |= config_maps(60, 1 << 20)
+        sources = [{"configMapRef": {"name": ref.name}} for ref in node.objects]
+        await node.want(pod(containers=[container("a", envFrom=sources)]))
+        await node.until(lambda: node.waiting() == "CreateContainerConfigError")
+        text = "the config maps and secrets of its environment have more than 16 MiB in all"
+        assert node.observed().waiting["a"].message == text
+        asked = {question.ref for _, question in node.harness.asks if isinstance(question, GetObject)}
+        assert len(asked & node.objects.keys()) == 16
+
+
+async def test_pull_secrets_of_more_than_two_mebibytes_are_not_used_and_the_event_says_so(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        document = json.dumps({"auths": {"r": {"auth": "x" * 700_000}}}).encode()
+        refs = [ObjectRef("Secret", f"s{number}", "default") for number in range(30)]
+        kind = "kubernetes.io/dockerconfigjson"
+        node.objects |= {ref: secret(ref, kind=kind, __dockerconfigjson=document) for ref in refs}
+        await node.want(pod(imagePullSecrets=[{"name": ref.name} for ref in refs]))
+        await node.until(lambda: node.running("a"))
+        [asked] = [question for _, question in node.harness.asks if isinstance(question, EnsureImage)]
+        assert [one.name for one in asked.pull_secrets] == ["s0", "s1"]
+        text = "Only 2 of 30 image pull secrets are used: more than 2 MiB"
+        assert ("FailedToRetrieveImagePullSecret", text) in node.events()
+        read = {question.ref for _, question in node.harness.asks if isinstance(question, GetObject)}
+        assert len(read & set(refs)) == 8

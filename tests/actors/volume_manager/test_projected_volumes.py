@@ -256,3 +256,17 @@ async def test_the_time_of_a_mount_is_counted_from_its_first_order(
         assert first >= 7.0
         assert isinstance(await node.mount(volume), VolumesMounted)
         assert seconds()[0] - first < 7.0
+
+
+async def test_a_volume_of_too_large_objects_is_refused_and_no_more_of_them_are_read(tmp_path, monkeypatch):
+    node = Node(tmp_path, monkeypatch)
+    async with node.harness:
+        refs = [ObjectRef("ConfigMap", f"c{number}", "ns") for number in range(60)]
+        node.objects |= {
+            ref: ObjectState(ref, json.dumps({"data": {ref.name: "x" * (1 << 20)}}).encode()) for ref in refs
+        }
+        sources = [{"configMap": {"name": ref.name}} for ref in refs]
+        answer = await node.harness.ask(MountVolumes(UID, pod({"name": "v", "projected": {"sources": sources}})))
+        assert isinstance(answer, VolumesFailed)
+        assert "its secrets and config maps have more than 24 MiB in all" in answer.message
+        assert len({question.ref for _, question in node.harness.asks if isinstance(question, GetObject)}) == 24

@@ -10,13 +10,13 @@ from typing import Literal
 import pytest
 
 from actors.api_clients.messages import ObjectRef, ObjectState
-from actors.pod_workers.containers import service_links
+from actors.pod_workers.containers import api_objects, service_links
 from actors.pod_workers.containers.api_objects import Objects
 from actors.pod_workers.containers.environment import EnvContext, Environment, environment, references
 from actors.pod_workers.containers.host_addresses import wanted
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
-from actors.shared.kube.expansion import expand_all
+from actors.shared.kube.expansion import ExpansionError, expand_all
 
 PLACE = EnvContext(node_name="n")
 
@@ -210,3 +210,22 @@ def test_node_addresses_are_requested_only_for_pods_that_use_them(path, host_net
     spec = {"hostNetwork": host_network, "containers": [{"name": "c", "env": [entry]}]}
     whole = decode_pod(encode({"metadata": {"name": "p"}, "spec": spec}))
     assert wanted(whole, whole.spec.containers[0]) is wants
+
+
+def test_an_object_is_decoded_once_for_all_variables(monkeypatch):
+    decoded = []
+
+    def count(body: bytes) -> dict[str, str]:
+        decoded.append(body)
+        return {"k": "1"}
+
+    monkeypatch.setattr(api_objects, "config_map_texts", count)
+    variables = [{**key_ref("configMap", "m", "k"), "name": f"X{number}"} for number in range(100)]
+    assert len(made(config_map("m", k="1"), env=variables).values) == 100
+    assert len(decoded) == 1
+
+
+def test_an_environment_of_whole_objects_that_the_kernel_would_not_take_is_refused():
+    maps = [config_map(f"m{number}", **{f"k{number}": "x" * (1 << 20)}) for number in range(7)]
+    with pytest.raises(ExpansionError, match="environment exceed 6291456 bytes"):
+        made(*maps, envFrom=[{"configMapRef": {"name": f"m{number}"}} for number in range(7)])
