@@ -7,10 +7,11 @@ completion.py            `supervise completion bash|zsh|fish`: the completion sc
 config_in_force.py       `supervise config show` of a running agent: the configuration in force
 demo/                    `supervise demo`: a node on this machine with a sample pod
 doctor/                  `supervise doctor`: checks everything that keeps the node from Ready or a pod from Running
+engine_settings.py       what the engine's commands need to know of this agent: its files, its tree, its policy
 guessed_words.py         maps words of kubectl users to commands of `supervise`
-inspection/              what runs on this node, and why something does not: `supervise pods`, `supervise describe pod`
+inspection/              `supervise pods`, `describe pod`, `events`: what runs on this node, and why something does not
 manifest_check.py        `supervise manifest check FILE...`: checks pod manifests by the rules of the static pod path
-manual.py                `supervise man DIR`: the manual pages, made from the parser of all commands: one of `supervise`
+manual.py                `supervise man DIR`: the manual pages, made from the parser of all commands
 memory_profile/          the memory profile: the functions and names that actors use
 observe/                 `supervise observe`: the tree in a browser, served by the command itself on loopback
 other_kubelets.py        kubelets of this host, and the one on our root directory

@@ -55,6 +55,7 @@ _MEANT: Final[Mapping[str, str]] = {
     ),
 }
 """Words that are no command; {0}: the word."""
+_LIST: Final = ": `supervise` lists the commands, each of which takes --help"
 
 
 def understood(words: Sequence[str]) -> list[str]:
@@ -99,6 +100,21 @@ def meant(words: Sequence[str]) -> str:
     if first == "get":
         first = second.partition("/")[0] or first
     return _MEANT.get(first, "").format(shlex.quote(first))
+
+
+def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]) -> str:
+    """The error about a first word that is neither a command nor an option of `alone`, with the closest one."""
+    from supervision.suggestions import did_you_mean
+
+    first = words[0]
+    if not first.startswith("-"):
+        if way := meant(words):
+            return f"there is no command {first}: {way}"
+        return f"there is no command {first}{did_you_mean(first, commands, most=2) or _LIST}"
+    if command := next((word for word in words if word in commands), ""):
+        rest = shlex.join(word for word in words if word != command)
+        return f"options follow the command: `supervise {command} {rest}`"
+    return f"{first} is no option of supervise itself{did_you_mean(first, alone) or _LIST}"
 
 
 def not_a_pod(words: Sequence[str]) -> str:

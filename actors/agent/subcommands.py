@@ -4,18 +4,12 @@ running agent are fast and work while actors hang."""
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-if TYPE_CHECKING:
-    from supervision.cli.command import AgentFiles, Context
-    from supervision.cli.health import Reason
-    from supervision.protocol import Tree
-    from supervision.spec import ChildSpec
+from .engine_settings import agent_files, engine_settings
 
 _COMMANDS = {
     "actors.agent.doctor.arguments": ("doctor",),
@@ -25,16 +19,14 @@ _COMMANDS = {
 }
 """Modules with a function `register`, and the commands that it adds. Only the module of the given command is
 imported."""
-_LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
 _HELP = ("-h", "--help")
 _ALONE = (*_HELP, "--version")
 """Options that need no command."""
-_LIST = ": `supervise` lists the commands, each of which takes --help"
 
 
 def run(words: list[str]) -> int:
     """Run one subcommand; the exit code."""
-    from .guessed_words import not_a_pod, understood
+    from .guessed_words import misspelt, not_a_pod, understood
 
     if words and (wrong := not_a_pod(words)):
         sys.stderr.write(f"supervise: {wrong}\n")
@@ -64,27 +56,10 @@ def run(words: list[str]) -> int:
         parser.print_help()
         return 0
     if words[0] not in (*commands, *_ALONE):
-        sys.stderr.write(f"supervise: {_misspelt(words, commands)}\n")
+        sys.stderr.write(f"supervise: {misspelt(words, [*commands], _ALONE)}\n")
         return 2
     arguments = parser.parse_args(words)
     return int(arguments.execute(arguments))
-
-
-def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
-    """The error about the first word, and the closest command."""
-    from supervision.suggestions import did_you_mean
-
-    from .guessed_words import meant
-
-    first = words[0]
-    if not first.startswith("-"):
-        if way := meant(words):
-            return f"there is no command {first}: {way}"
-        return f"there is no command {first}{did_you_mean(first, commands, most=2) or _LIST}"
-    if command := next((word for word in words if word in commands), ""):
-        rest = shlex.join(word for word in words if word != command)
-        return f"options follow the command: `supervise {command} {rest}`"
-    return f"{first} is no option of supervise itself{did_you_mean(first, _ALONE) or _LIST}"
 
 
 def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
@@ -94,7 +69,7 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.agent.validation import validate
     from actors.shared.config.commands import check
 
-    with as_started(words, _agent_files, sys.stderr) as started:
+    with as_started(words, agent_files, sys.stderr) as started:
         return check(started.flags, as_json, out, validate)
 
 
@@ -106,7 +81,7 @@ def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.shared.config.flags.parsing import positional
 
     fields, flags = positional(words)
-    with as_started(flags, _agent_files, sys.stderr) as started:
+    with as_started(flags, agent_files, sys.stderr) as started:
         if started.context is not None and started.flagz is not None:
             return config_in_force.show(fields, started.flags, started.context, started.flagz, as_json, out)
         return show([*fields, *started.flags], as_json, out)
@@ -132,7 +107,6 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
 
     `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
     """
-    from supervision.cli.command_parser import CommandSettings
     from supervision.cli.parser import CommandHelp, CommandParser
     from supervision.cli.subcommands import register
 
@@ -154,7 +128,7 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     }
     for name, text in taking.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
-    settings = CommandSettings(_agent_files, _tree, _root_dir(), _policy_file(), _status_reasons, _advice, _LOGS)
+    settings = engine_settings()
     register(subcommands, settings)
     if not words or words[0] == "logs":
         from actors.agent.pod_logs import extend
@@ -213,55 +187,3 @@ def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collecti
         from actors.shared.config.flags.arguments import add_flags
 
         add_flags(parser)
-
-
-def _agent_files(arguments: argparse.Namespace) -> AgentFiles:
-    from actors.shared.config.paths import run_dir_of, state_dir_of
-    from supervision.cli.command import AgentFiles, LastStart
-
-    run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
-    state_dir = Path(state_dir_of(arguments.root_dir))
-    of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
-
-    def last_start() -> LastStart | None:
-        from actors.shared.config.start.start_records import last_of
-
-        record = None if arguments.run_dir else last_of(str(state_dir))
-        command = None if record is None else record.command
-        return None if command is None else LastStart(command.flags, command.directory, command.log_file)
-
-    return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root, last_start)
-
-
-def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
-    from actors.agent.status import agent_reasons
-
-    return agent_reasons(context, tree)
-
-
-def _advice(arguments: argparse.Namespace) -> str:
-    from actors.shared.config.paths import DEFAULT_ROOT_DIR
-    from supervision.cli.command import program
-
-    place = "" if arguments.root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(arguments.root_dir)}"
-    place += f" --run-dir {shlex.quote(arguments.run_dir)}" if arguments.run_dir else ""
-    return f"for the cause and what to do: {program()} doctor{place}"
-
-
-def _tree() -> tuple[ChildSpec, tuple[str, ...]]:
-    from actors.shared.config.agent import Agent
-    from actors.tree import OPTIONAL, tree
-
-    return tree(Agent()), OPTIONAL
-
-
-def _root_dir() -> str:
-    from actors.shared.config.paths import default_root_dir
-
-    return default_root_dir()
-
-
-def _policy_file() -> str:
-    from actors.shared.config.paths import default_policy_file
-
-    return default_policy_file()

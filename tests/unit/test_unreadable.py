@@ -25,7 +25,7 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.shutdown_state import FILE, ShutdownStateFile
 from actors.status_manager.readiness_file import ReadinessFile
-from actors.volume_manager.csi import records
+from actors.volume_manager.csi import record_file
 from actors.volume_manager.csi.model import DATA
 
 NO_TEXT = b'"\xff\xfe"'
@@ -71,5 +71,5 @@ def test_damaged_files_are_read_or_set_aside(tmp_path: Path, data: bytes) -> Non
     assert FILE in journal.problem
     assert "set aside" in memory.problem
     assert session.load(tmp_path / "session") is None
-    assert records.read(str(tmp_path)) is None
+    assert record_file.read(str(tmp_path)) is None
     assert LastGoodPods(str(tmp_path / "kept.json")).load() == {}

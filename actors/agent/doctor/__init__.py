@@ -6,10 +6,11 @@ each finding with the command that mends it, and sets the exit code. An exceptio
 agent_checks.py        the agent itself: its tree, its pods, its manifests
 arguments.py           the arguments of `doctor`
 certificate_checks.py  certificates on the disk
-cluster_checks.py      the API server, with the typed client of the `kubernetes` package
+cluster_checks.py      the API server: connection, version, clock; with the typed client of the `kubernetes` package
 command.py             runs the checks and shows their findings
 finding.py             the result of a check
 host_checks.py         kernel, cgroups, swap, disk, ports, DNS
+node_checks.py         this node at the API server: its identity, its Node object, its Lease
 permissions.py         the permissions that the node needs at the API server
 pod_causes.py          why a pod does not run, from its status and its events
 pod_remedies.py        what mends a pod, by the reason that the agent or the runtime gives

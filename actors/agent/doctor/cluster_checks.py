@@ -20,26 +20,16 @@ from actors.shared.http_get.trust import as_go
 from supervision.errors import error_reason
 from supervision.time_scale import scaled
 
-from . import permissions
+from . import node_checks, permissions
 from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
 from .finding import Finding, Level, failure, ok, unknown, warning
 
 SECONDS: Final = 5.0
 API: Final = "API server"
-IDENTITY: Final = "identity"
-NODES: Final = "system:nodes"
 OLDEST_NODE: Final = 3
 """The number of minor releases that a node may be older than its API server; it must not be newer (version skew
 policy)."""
 CLOCK_SECONDS: Final = 60.0
-LEASE_SECONDS: Final = 40.0
-"""The cluster considers the node lost when its lease is older than this (node-monitor-grace-period is 50 s)."""
-_TAINTS_OF_CONDITIONS: Final = frozenset(
-    f"node.kubernetes.io/{name}"
-    for name in ("unschedulable", "not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure",
-                 "network-unavailable")
-)  # fmt: skip
-"""The taints that the cluster itself sets and removes, from conditions that are reported elsewhere."""
 _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 
@@ -103,11 +93,12 @@ def _check_server(api: Any, server: str, node: str, *, bootstrap: bool) -> Itera
         return
     yield from version(server, found.git_version)
     yield from clock(headers.get("Date", ""), began, ended)
-    for check in (permissions.requesting,) if bootstrap else (identity, permissions.rights, registration, lease):
+    joined = (node_checks.identity, permissions.rights, node_checks.registration, node_checks.lease)
+    for check in (permissions.requesting,) if bootstrap else joined:
         try:
             for one in check(api, node):
                 yield one
-                if one.subject == IDENTITY and one.level is Level.FAILURE:
+                if one.subject == node_checks.IDENTITY and one.level is Level.FAILURE:
                     return  # the API server refuses the other requests to another user
         except ApiException as error:
             yield refused(f"{server}, {check.__name__}", error.status, error.reason)
@@ -175,82 +166,3 @@ def clock(date: str, began: float, ended: float) -> Iterator[Finding]:
         yield failure("clock", text, "timedatectl set-ntp true, or chronyc makestep")
     else:
         yield ok("clock", "as the API server's" if off < 1 else f"{off:.0f} s off the API server's")
-
-
-def identity(api: Any, node: str) -> Iterator[Finding]:
-    """The user name that the API server has for this node."""
-    from kubernetes import client
-
-    review: Any = client.AuthenticationV1Api(api).create_self_subject_review(
-        client.V1SelfSubjectReview(), _request_timeout=scaled(SECONDS)
-    )
-    name = review.status.user_info.username
-    if name.startswith("system:node:") and NODES not in (review.status.user_info.groups or ()):
-        text = f"{name} is not in the group {NODES}: the API server lets it do nothing"
-        yield failure(IDENTITY, text, f"a certificate with O={NODES}: {NEW_CERTIFICATE}")
-    elif name == f"system:node:{node}":
-        yield ok(IDENTITY, name)
-    elif name.startswith("system:node:"):
-        text = f"{name}, but this node is {node}: NodeRestriction refuses what it writes"
-        yield failure(
-            "identity", text, f"--hostname-override={name.removeprefix('system:node:')}, or another certificate"
-        )
-    elif name.startswith("system:bootstrap:"):
-        yield failure(
-            "identity", f"{name}: no client certificate yet", "kubectl get csr; kubectl certificate approve NAME"
-        )
-    else:
-        yield warning(
-            "identity", f"{name}, not system:node:{node}", "let the node ask for its own: --bootstrap-kubeconfig"
-        )
-
-
-def registration(api: Any, node: str) -> Iterator[Finding]:
-    """The node object and its conditions."""
-    from kubernetes import client
-
-    try:
-        found: Any = client.CoreV1Api(api).read_node(node, _request_timeout=scaled(SECONDS))
-    except client.ApiException as error:
-        if error.status != 404:
-            raise
-        yield failure("node", f"{node} is not registered", "registerNode: true, or kubectl create the node")
-        return
-    conditions = {one.type: one for one in found.status.conditions or []}
-    ready = conditions.get("Ready")
-    if ready is None or ready.status != "True":
-        said = f"{ready.reason}: {ready.message}" if ready is not None else "it has no Ready condition yet"
-        yield failure("node", f"{node} is not Ready: {said}", "supervise status; supervise incidents")
-    else:
-        yield ok("node", f"{node} is Ready")
-    for kind, condition in conditions.items():
-        if kind != "Ready" and condition.status == "True":
-            yield warning("node", f"{kind}: {condition.message}", f"kubectl describe node {node}")
-    if found.spec.unschedulable:
-        yield warning("node", "cordoned: no new pods are scheduled here", f"kubectl uncordon {node}")
-    for taint in found.spec.taints or []:
-        if taint.effect in ("NoSchedule", "NoExecute") and taint.key not in _TAINTS_OF_CONDITIONS:
-            text = f"taint {taint.key}:{taint.effect}: only pods that tolerate it come here"
-            yield warning("node", text, f"kubectl taint node {node} {taint.key}:{taint.effect}- (if it is to go)")
-
-
-def lease(api: Any, node: str) -> Iterator[Finding]:
-    """How fresh the node's heartbeat is."""
-    from kubernetes import client
-
-    try:
-        found: Any = client.CoordinationV1Api(api).read_namespaced_lease(
-            node, "kube-node-lease", _request_timeout=scaled(SECONDS)
-        )
-    except client.ApiException as error:
-        if error.status != 404:
-            raise
-        yield failure("lease", f"{node} has none: its heartbeats do not arrive", "supervise logs heartbeat_client")
-        return
-    age = (datetime.now(UTC) - found.spec.renew_time).total_seconds() if found.spec.renew_time else float("inf")
-    if age > LEASE_SECONDS:
-        yield failure(
-            "lease", f"renewed {age:.0f} s ago: the cluster takes this node for gone", "supervise logs heartbeat_client"
-        )
-    else:
-        yield ok("lease", f"renewed {max(age, 0):.0f} s ago")

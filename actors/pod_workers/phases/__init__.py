@@ -10,6 +10,7 @@ next_start.py           when and as which instance a container starts next
 phase_table.py          the function of each phase, and its name in traces
 pod_actions.py          computes the next actions for a running pod from the state of the runtime
 rejected.py             the rejected phase: the pod stays until no source has it
+restart_all.py          whether all containers of a pod are restarted (KEP-5532)
 running.py              the running phase, in rounds: look, resize, compute the actions, perform them
 step.py                 the input and the output of a phase
 terminated.py           the terminated phase: no container runs; volumes are unmounted, then the cgroup is removed

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+import msgspec
+
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state_values import Verdicts
-from actors.shared.cri.crash_loop import start_not_before
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, has_sidecar, is_sidecar
-from actors.shared.kube.restart_policy import RESTART_ALL, init_exit_code, rule_for
+from actors.shared.kube.restart_policy import init_exit_code
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
 from .next_start import NextStarts, has_other_image, next_start
+from .restart_all import restart_all
 
 
 def _kill_message(pod: Pod, name: str, what: str, *, again: bool) -> str:
@@ -59,9 +61,10 @@ class ContainerActions:
         return next((ran for ran in self.here if ran.name == name), None)
 
     def actions(self, attempt: int) -> PodActions:
-        sources = self._restarting_all()
-        if sources:
-            return self._restart_all(sources, attempt)
+        last = [self.newest(one.name) for one in (*self.pod.spec.initContainers, *self.pod.spec.containers)]
+        restart = restart_all(self.pod, [one for one in last if one is not None], self.now, self.maximum)
+        if restart is not None:
+            return msgspec.structs.replace(restart, attempt=attempt)
         self._duplicates()
         self._ephemeral()
         failed, initialized = self._init()
@@ -101,25 +104,6 @@ class ContainerActions:
             later = self.runtime.newest(ran.name)
             if ran is not later and ran.state is CriContainerState.RUNNING:
                 self.kill.append(Kill(ran, f"Container {ran.name} runs twice, its earlier instance is ended"))
-
-    # -- restart of all -----------------------------------------------------------------------------------------------
-    def _restarting_all(self) -> list[CriContainer]:
-        """The containers whose exit requires it (KEP-5532)."""
-        found = []
-        for container in (*self.pod.spec.initContainers, *self.pod.spec.containers):
-            last = self.newest(container.name)
-            ended = last is not None and last.state is CriContainerState.EXITED and not last.start_given_up
-            if last is not None and ended and rule_for(container, last.exit_code) == RESTART_ALL:
-                found.append(last)
-        return found
-
-    def _restart_all(self, sources: list[CriContainer], attempt: int) -> PodActions:
-        """Restart all now, or after the backoff of the container that causes it."""
-        last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
-        until = start_not_before(last, self.maximum, self.now)
-        if until > self.now:
-            return PodActions(attempt=attempt, backoff=[ContainerBackoff(last.name, until, last)])
-        return PodActions(attempt=attempt, restart_all=sources)
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:

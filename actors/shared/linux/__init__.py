@@ -1,25 +1,26 @@
 """Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them.
 
-beneath.py          opens and creates user-supplied paths without leaving their directory
-cgroup_files.py     the files and directories of one cgroup
-cgroup_limits.py    the limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2
-cgroup_names.py     names of cgroups: a path of plain parts, and its form in each driver
-cgroup_tree.py      the cgroup file systems of a host: v1, v2 or hybrid
-command.py          runs a short host command with a clean environment and a deadline
-directories.py      creates directories and missing parents with a given mode
-host_addresses.py   the addresses of this host, from the kernel and from DNS
-inotify.py          watches files and directories with inotify(7), without blocking
-links.py            replaces symbolic links atomically
-memory.py           memory of the machine, from /proc/meminfo (proc_meminfo(5))
-mountinfo.py        the mount table, /proc/<pid>/mountinfo
-mounting.py         mount(2) and umount2(2), which Python lacks
-oom.py              oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
-parent_death.py     commands that end together with their parent
-program.py          runs a program beside an actor, and ends it even if another process holds its pipes
-psi.py              pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
-removal.py          removes a tree of untrusted files: never follows a symlink, never crosses into another mount
-resolv_conf.py      resolv.conf: the resolver configuration of the host or a pod (resolv.conf(5))
-subordinate_ids.py  the user and group IDs that the node may give to user namespaces of pods
-system_bus.py       the client of the D-Bus system bus: calls of systemd and systemd-logind
-systemd.py          whether systemd runs this host
+beneath.py           opens and creates user-supplied paths without leaving their directory
+cgroup_files.py      the files and directories of one cgroup
+cgroup_hierarchy.py  one mounted cgroup hierarchy: how a cgroup is created and limited in it
+cgroup_limits.py     the limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2
+cgroup_names.py      names of cgroups: a path of plain parts, and its form in each driver
+cgroup_tree.py       the cgroup file systems of a host: v1, v2 or hybrid
+command.py           runs a short host command with a clean environment and a deadline
+directories.py       creates directories and missing parents with a given mode
+host_addresses.py    the addresses of this host, from the kernel and from DNS
+inotify.py           watches files and directories with inotify(7), without blocking
+links.py             replaces symbolic links atomically
+memory.py            memory of the machine, from /proc/meminfo (proc_meminfo(5))
+mountinfo.py         the mount table, /proc/<pid>/mountinfo
+mounting.py          mount(2) and umount2(2), which Python lacks
+oom.py               oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
+parent_death.py      commands that end together with their parent
+program.py           runs a program beside an actor, and ends it even if another process holds its pipes
+psi.py               pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
+removal.py           removes a tree of untrusted files: never follows a symlink, never crosses into another mount
+resolv_conf.py       resolv.conf: the resolver configuration of the host or a pod (resolv.conf(5))
+subordinate_ids.py   the user and group IDs that the node may give to user namespaces of pods
+system_bus.py        the client of the D-Bus system bus: calls of systemd and systemd-logind
+systemd.py           whether systemd runs this host
 """

@@ -16,24 +16,13 @@ import msgspec
 
 from . import cgroup_files, mountinfo
 from .cgroup_files import CgroupError
-from .cgroup_limits import CgroupLimits, writes_v1, writes_v2
+from .cgroup_hierarchy import Hierarchy, available
+from .cgroup_limits import CgroupLimits
 
 CONTROLLERS: Final = frozenset(
     {"blkio", "cpu", "cpuacct", "cpuset", "devices", "dmem", "freezer", "hugetlb", "io", "memory", "misc"}
     | {"net_cls", "net_prio", "perf_event", "pids", "rdma"}
 )
-_WITHHELD: Final = {errno.EBUSY, errno.EINVAL, errno.ENOENT, errno.EOPNOTSUPP}
-"""The errors of an unavailable controller: processes in the cgroup, cpu with real-time processes, removed, a threaded
-cgroup."""
-_INHERITED: Final = ("cpuset.cpus", "cpuset.mems")
-
-
-class Hierarchy(msgspec.Struct, frozen=True):
-    path: str
-    """The mount point."""
-    controllers: frozenset[str]
-    """Its controllers; `name=systemd` for systemd's own v1 hierarchy."""
-    unified: bool
 
 
 class CgroupTree(msgspec.Struct, frozen=True):
@@ -57,20 +46,13 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def create(self, cgroup: str) -> None:
         """Create the cgroup and its parents in every hierarchy that limits pods. Idempotent. Raises CgroupError."""
         for hierarchy in self._limiting_hierarchies():
-            above, _, name = cgroup.rpartition("/")
-            inherits = hierarchy.unified or "cpuset" in hierarchy.controllers
-            if not inherits and os.path.isdir(hierarchy.path + above):
-                _make(hierarchy, hierarchy.path + above, name)
-            else:
-                _make_all(hierarchy, cgroup)
+            hierarchy.create(cgroup)
 
     def apply(self, cgroup: str, limits: CgroupLimits) -> None:
         """Write the limits in the hierarchies of `create`. Controllers and files that this kernel lacks are skipped,
         and so are huge pages in use: a pod that has them from before the limit keeps them. Raises CgroupError."""
         for hierarchy in self._limiting_hierarchies():
-            for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
-                if controller in hierarchy.controllers:
-                    _write_limit(controller, f"{hierarchy.path}{cgroup}/{name}", text)
+            hierarchy.apply(cgroup, limits)
 
     def enter(self, cgroup: str, pid: int) -> None:
         """Move a process, and with it its future children, into the cgroup of `create`. Raises CgroupError."""
@@ -175,15 +157,6 @@ class CgroupTree(msgspec.Struct, frozen=True):
         return left
 
 
-def _write_limit(controller: str, path: str, text: str) -> None:
-    """Huge pages in use stay without the limit. Raises CgroupError."""
-    try:
-        cgroup_files.write(path, text)
-    except CgroupError as error:
-        if controller != "hugetlb" or error.errno != errno.EBUSY:
-            raise
-
-
 def find(root: str = "") -> CgroupTree:
     """The mounted hierarchies, each once. Raises OSError; CgroupError if there is none."""
     tree = of_mounts(mountinfo.read(f"{root}/proc"), root)
@@ -201,53 +174,5 @@ def of_mounts(mounts: Iterable[mountinfo.Mount], root: str = "") -> CgroupTree:
             found.setdefault(mount.device, Hierarchy(root + mount.point, controllers, unified=False))
         elif mount.kind == "cgroup2":
             point = root + mount.point
-            found.setdefault(mount.device, Hierarchy(point, _available(point), unified=True))
+            found.setdefault(mount.device, Hierarchy(point, available(point), unified=True))
     return CgroupTree(tuple(found.values()))
-
-
-def _available(path: str) -> frozenset[str]:
-    try:
-        return frozenset(Path(path, "cgroup.controllers").read_text("ascii").split())
-    except OSError:
-        return frozenset()
-
-
-def _enable(path: str, controllers: frozenset[str]) -> None:
-    """Enable these controllers for the children of a v2 cgroup; unavailable ones are skipped."""
-    file = f"{path}/cgroup.subtree_control"
-    try:
-        missing = _available(path) & controllers - set(Path(file).read_text("ascii").split())
-    except OSError as error:
-        raise cgroup_files.cgroup_error(error, file) from None
-    for controller in sorted(missing):
-        try:
-            cgroup_files.write(file, f"+{controller}")
-        except CgroupError as error:
-            if error.errno not in _WITHHELD:
-                raise
-
-
-def _make_all(hierarchy: Hierarchy, cgroup: str) -> None:
-    path = hierarchy.path
-    for part in cgroup.strip("/").split("/"):
-        if hierarchy.unified:
-            _enable(path, hierarchy.controllers)
-        _make(hierarchy, path, part)
-        path = f"{path}/{part}"
-
-
-def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
-    path = f"{parent}/{name}"
-    try:
-        os.mkdir(path, 0o755)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise cgroup_files.cgroup_error(error, path) from None
-    for file in _INHERITED if "cpuset" in hierarchy.controllers and not hierarchy.unified else ():
-        # a new v1 cpuset is empty, and no process can enter it before both files are set
-        try:
-            if not Path(path, file).read_text("ascii").strip():
-                cgroup_files.write(f"{path}/{file}", Path(parent, file).read_text("ascii").strip())
-        except FileNotFoundError:
-            pass

@@ -13,7 +13,9 @@ migration.py       in-tree volumes of clouds as volumes of their CSI drivers (KE
 model.py           CSI drivers, their volumes, and the names and paths of these on this node
 node_objects.py    writes the drivers of this node to the API server: CSINode, labels and annotation of the Node
 pod_info.py        the attributes of a pod for its CSI driver, and whether the agent applies its fsGroup
-records.py         the records of CSI volumes (vol_data.json), written before a driver is called
+progress.py        how far the driver is with a volume, kept in its record
+record_file.py     the file of one volume's record, vol_data.json
+records.py         finds the records of volumes, and removes them with their volumes
 republishing.py    publishes volumes in use again, each syncFrequency
 staging.py         stages volumes once for all pods, and unstages those that no pod uses
 topology.py        the zones of in-tree volumes, under the keys of CSI drivers

@@ -1,5 +1,5 @@
-"""The records of CSI volumes (vol_data.json), written before a driver is called, and read later to unmount a volume.
-They are below the agent's pods and plugins directories. Calls block, but only on the agent's own file system.
+"""Finds the records of CSI volumes (vol_data.json) below the agent's pods and plugins directories, and removes them
+with their volumes. Calls block, but only on the agent's own file system.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.volume_manager.host.links import link_device
 from actors.volume_manager.host.teardown import is_mounted
 from actors.volume_manager.layout import device_link
-from supervision.errors import UNREADABLE
-from supervision.state_file import read_private, write_private
 
+from . import record_file
 from .model import (
     DATA,
     PLUGIN,
@@ -23,7 +21,6 @@ from .model import (
     STAGING,
     CsiMount,
     DevicePaths,
-    RecordState,
     VolumeRecord,
     device_paths,
     devices_dir,
@@ -65,7 +62,7 @@ class Records:
 
     def of_pods(self) -> Iterator[VolumeRecord]:
         """The records of all volumes of all pods."""
-        for uid in _names(self._pods_dir):
+        for uid in names(self._pods_dir):
             for one in self.of_pod(f"{self._pods_dir}/{uid}"):
                 if one.record is not None:
                     yield one.record
@@ -73,11 +70,13 @@ class Records:
     def _devices(self, pod_dir: str) -> Iterator[PublishedVolume]:
         """The pod's devices, found by their links and, because a kubelet makes links last, by published targets."""
         top, uid = f"{devices_dir(self._plugins_dir)}/{PUBLISH}", os.path.basename(pod_dir)
-        linked = _names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
-        published = (name for name in _names(top) if os.path.lexists(f"{top}/{name}/{uid}"))
+        linked = names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
+        published = (name for name in names(top) if os.path.lexists(f"{top}/{name}/{uid}"))
         for name in sorted({*linked, *published}):
             paths = device_paths(self._plugins_dir, pod_dir, name)
-            yield PublishedVolume(folder=paths.record, target=paths.target, record=read(paths.record), device=paths)
+            yield PublishedVolume(
+                folder=paths.record, target=paths.target, record=record_file.read(paths.record), device=paths
+            )
 
     def used(self, record: VolumeRecord) -> bool:
         """Whether any pod uses the volume."""
@@ -93,13 +92,13 @@ class Records:
     def staged(self) -> list[StagedVolume]:
         """The volumes that are staged, or may be."""
         top = f"{self._plugins_dir}/kubernetes.io/csi"
-        folders = [f"{top}/{driver}/{name}" for driver in _names(top) for name in _names(f"{top}/{driver}")]
+        folders = [f"{top}/{driver}/{name}" for driver in names(top) for name in names(f"{top}/{driver}")]
         found = [StagedVolume(folder=one, target=f"{one}/{_STAGED}", record=known) for one in folders
-                 if (known := read(one)) is not None]  # fmt: skip
-        names = (name for name in _names(devices_dir(self._plugins_dir)) if name not in (STAGING, PUBLISH))
-        paths = (device_paths(self._plugins_dir, "", name) for name in names)
+                 if (known := record_file.read(one)) is not None]  # fmt: skip
+        devices = (name for name in names(devices_dir(self._plugins_dir)) if name not in (STAGING, PUBLISH))
+        paths = (device_paths(self._plugins_dir, "", name) for name in devices)
         return found + [StagedVolume(folder=one.record, target=one.staging, record=known) for one in paths
-                        if (known := read(one.record)) is not None]  # fmt: skip
+                        if (known := record_file.read(one.record)) is not None]  # fmt: skip
 
     def stage_path(self, step: CsiMount) -> str:
         """The staging path of the volume; '' if its driver does not stage."""
@@ -117,99 +116,8 @@ class Records:
 
 def _file_systems(pod_dir: str) -> list[PublishedVolume]:
     top = f"{pod_dir}/volumes/{PLUGIN}"
-    folders = [f"{top}/{name}" for name in _names(top)]
-    return [PublishedVolume(folder=one, target=f"{one}/{_MOUNT}", record=read(one)) for one in folders]
-
-
-def folder_of(step: CsiMount) -> str:
-    """The directory of the volume's record."""
-    return os.path.dirname(step.path) if step.device is None else step.device.record
-
-
-def is_published(step: CsiMount) -> bool:
-    """Whether the volume is published and its fsGroup applied. A device needs no fsGroup."""
-    known = read(folder_of(step))
-    return known is not None and (known.state == "published" or step.device is not None) and mounted(step.path)
-
-
-def note(step: CsiMount, record: VolumeRecord) -> None:
-    """Record that the pod will use the volume. Raises OSError."""
-    folder = folder_of(step)
-    known = read(folder)
-    if known is None:
-        state: RecordState = "none"
-    else:  # a volume of the same name may have been deleted
-        is_same = (known.driverName, known.volumeHandle) == (record.driverName, record.volumeHandle)
-        state = known.state if is_same else ""
-    write(folder, msgspec.structs.replace(record, state=state))
-    if step.device is not None:
-        link_device(step.device.link, step.device.target)
-
-
-def note_call(step: CsiMount, record: VolumeRecord) -> None:
-    """Record that the driver will be asked to publish the volume. Raises OSError."""
-    if (known := read(folder_of(step))) is not None and known.state == "none":
-        write(folder_of(step), record)
-
-
-def note_failure(step: CsiMount, record: VolumeRecord) -> None:
-    """Record a final error of the driver in publishing the volume. Raises OSError."""
-    known = read(folder_of(step))
-    if step.device is None and (known is None or not known.state) and not mounted(step.path):
-        write(folder_of(step), msgspec.structs.replace(record, state="none"))
-
-
-def note_published(step: CsiMount, record: VolumeRecord) -> None:
-    """Record that the volume is published and its fsGroup applied. Raises OSError."""
-    if step.device is None:
-        write(folder_of(step), msgspec.structs.replace(record, state="published"))
-
-
-def note_stage_call(staged: StagedVolume, record: VolumeRecord) -> None:
-    """Record that the driver will be asked to stage the volume. Raises OSError."""
-    known = read(staged.folder)
-    is_staged = known is not None and known.state == "staged"
-    write(staged.folder, msgspec.structs.replace(record, state="staged" if is_staged else ""))
-
-
-def note_staged(staged: StagedVolume, record: VolumeRecord) -> None:
-    """Record that the driver has staged the volume. Raises OSError."""
-    write(staged.folder, msgspec.structs.replace(record, state="staged"))
-
-
-def note_stage_failure(staged: StagedVolume, device: DevicePaths | None) -> None:
-    """Record a final error of the driver in staging the volume: it is not staged, unless it was staged before or is
-    published. Raises OSError."""
-    known = read(staged.folder)
-    if known is None or known.state == "staged" or mounted(staged.target):
-        return
-    if device is None:
-        remove_staged(staged)
-    elif not _names(os.path.dirname(device.target)):
-        write(staged.folder, msgspec.structs.replace(known, state="none"))
-
-
-class _EarlierRecord(VolumeRecord, frozen=True, kw_only=True):
-    """A record in the form of an earlier version, which kubelets cannot read."""
-
-    ready: bool = False
-
-
-def read(folder: str) -> VolumeRecord | None:
-    try:
-        known = msgspec.json.decode(read_private(f"{folder}/{DATA}"), type=_EarlierRecord)
-    except (OSError, *UNREADABLE):
-        return None
-    values = {name: getattr(known, name) for name in VolumeRecord.__struct_fields__}
-    return VolumeRecord(**{**values, "state": "published" if known.ready else known.state})
-
-
-def write(folder: str, record: VolumeRecord) -> None:
-    """Write the record atomically, unless it is there already. Raises OSError."""
-    if read(folder) == record:
-        return
-    os.makedirs(folder, 0o750, exist_ok=True)
-    write_private(f"{folder}/{DATA}", msgspec.json.encode(record))
+    folders = [f"{top}/{name}" for name in names(top)]
+    return [PublishedVolume(folder=one, target=f"{one}/{_MOUNT}", record=record_file.read(one)) for one in folders]
 
 
 def remove_published(volume: PublishedVolume) -> None:
@@ -247,7 +155,8 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-def _names(directory: str) -> list[str]:
+def names(directory: str) -> list[str]:
+    """The entries of a directory, sorted; none if it cannot be read."""
     try:
         return sorted(name for name in os.listdir(directory) if not name.startswith("."))
     except OSError:

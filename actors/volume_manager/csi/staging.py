@@ -15,7 +15,7 @@ from actors.shared.linux.directories import make_path
 from supervision.actor import Actor
 
 from ..host.directories import DIRECTORY_MODE
-from . import records
+from . import progress, record_file, records
 from .api_objects import ApiObjects
 from .drivers import CsiDrivers
 from .errors import CallError, CsiError, StageError, is_final
@@ -72,15 +72,15 @@ class Staging:
             record = msgspec.structs.replace(record, specVolID="", volume="", claim="")
         secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
         check()
-        records.note_stage_call(staged, record)
+        progress.note_stage_call(staged, record)
         make_path(staged.target, DIRECTORY_MODE)
         try:
             await connection.stage(driver, step, staged.target, context, secrets)
         except CallError as error:
             if is_final(error):
-                records.note_stage_failure(staged, step.device)
+                progress.note_stage_failure(staged, step.device)
             raise
-        records.note_staged(staged, record)
+        progress.note_staged(staged, record)
         self._staged.add(staged.target)
         return staged.target
 
@@ -96,7 +96,7 @@ class Staging:
 
     async def _unstage(self, volume: StagedVolume) -> None:
         """Raises CsiError, OSError."""
-        known = records.read(volume.folder)
+        known = record_file.read(volume.folder)
         if known is None or self._records.used(volume.record):
             return
         self._staged.discard(volume.target)  # even if the driver fails: what it has undone is not known then

@@ -24,7 +24,7 @@ from ..failure_texts import MountError
 from ..files.content_error import ContentError
 from ..files.service_tokens import ServiceTokens
 from ..host.directories import DIRECTORY_MODE
-from . import records
+from . import progress, records
 from .allocatable import AllocatableCounts
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
@@ -100,7 +100,7 @@ class CsiVolumes:
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> MountError | None:
         """Mount the volume. Returns None or the error."""
-        is_published = records.is_published(step)
+        is_published = progress.is_published(step)
         try:
             driver, connection = self._drivers.get(step.source.driver)
             if not is_published:
@@ -137,7 +137,7 @@ class CsiVolumes:
         record = self._record(step, kind, attached=spec.attachRequired and kind == PERSISTENT)
         async with self._lock(record):
             check()
-            records.note(step, record)
+            progress.note(step, record)
             self.tell_in_use()
             context = await self._publish_context(step, record, spec)
             check()
@@ -148,12 +148,12 @@ class CsiVolumes:
                 secrets[TOKENS] = attributes.pop(TOKENS)
             check()
             make_path(os.path.dirname(step.path), DIRECTORY_MODE)
-            records.note_call(step, record)
+            progress.note_call(step, record)
             try:
                 await connection.publish(driver, step, staged, context, secrets, attributes)
             except CallError as failure:
                 if is_final(failure):
-                    records.note_failure(step, record)
+                    progress.note_failure(step, record)
                 raise
             await self._expansion.mounting(pod, step, driver, connection)
         check()
@@ -161,7 +161,7 @@ class CsiVolumes:
         if group is not None and (error := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
             raise PlainError(f"applyFSGroup failed for vol {step.source.handle}: {error}")
         check()
-        records.note_published(step, record)
+        progress.note_published(step, record)
         if spec.requiresRepublish:
             self._republishing.repeat(pod, step)
 
@@ -193,7 +193,7 @@ class CsiVolumes:
                 raise NotAttachedError(str(error)) from None
             self._counts.ask(record.driverName)
             raise
-        if not records.is_published(step):
+        if not progress.is_published(step):
             await self._api.check_in_use(self._node_name, unique_name(record.driverName, record.volumeHandle))
         return context
 

@@ -7,7 +7,8 @@ import uuid
 import pytest
 
 from actors.container_manager.cgroups.system_cgroups import gather
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree, find
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cgroups need root")]
 

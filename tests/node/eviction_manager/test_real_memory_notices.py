@@ -14,7 +14,8 @@ from actors.eviction_manager.memory_notices import MemoryNotices
 from actors.eviction_manager.resources import ALLOCATABLE_MEMORY
 from actors.eviction_manager.thresholds import SignalObservation
 from actors.shared.config.fields.eviction import Amount, Threshold
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree, find
 from tests.support.waiting import wait_for
 
 MIB = 1 << 20

@@ -7,7 +7,8 @@ import pytest
 from actors.eviction_manager.resources import DiskLayout, Reclaim, reclaims
 from actors.eviction_manager.signals import disk_signals, layout_of, memory_signals, pid_signals, read_disks
 from actors.eviction_manager.thresholds import SignalObservation
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree, find
 
 KIB = 1024
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from actors.container_manager.cgroups.system_cgroups import PASSES, gather, gather_host
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree
 
 V1 = (("cpu", "cpuacct"), ("devices",), ("memory",), ("name=systemd",))
 

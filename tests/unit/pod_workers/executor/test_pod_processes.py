@@ -14,7 +14,8 @@ from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import HeldResources
 from actors.shared.kube.codec import decode_pod
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree
 
 ID, OTHER = "0a" * 32, "1b" * 32
 

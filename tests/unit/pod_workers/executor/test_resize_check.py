@@ -12,7 +12,8 @@ from actors.pod_workers.executor import pod_processes
 from actors.pod_workers.executor.resize_check import NoRoom, check_use, pod_text
 from actors.shared.cri.stats import ContainerStats, Memory
 from actors.shared.kube.codec import decode_pod
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree
 
 
 def tree(root: Path, **files: str) -> CgroupTree:

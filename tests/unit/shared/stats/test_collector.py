@@ -17,7 +17,8 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import ContainerStats, CpuUsage
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import collector as stats_collector
 from actors.shared.stats.collector import Collector
 from actors.shared.stats.own_cgroup import own_cgroup

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats.cgroup_usage import read
 from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost, blkio_of, devices_of, io_of
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.cgroup_hierarchy import Hierarchy
+from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.psi import Pressure, psi_of
 from actors.shared.stats import disk, host, pod_cgroups
 from actors.shared.stats.cgroup_usage import read

@@ -9,7 +9,7 @@ import pytest
 
 from actors.shared.kube.codec import decode, decode_pod, encode
 from actors.shared.kube.persistent_volumes import PersistentVolume
-from actors.volume_manager.csi import access, csi_node, pod_info, records
+from actors.volume_manager.csi import access, csi_node, pod_info, progress, record_file, records
 from actors.volume_manager.csi.api_objects import DriverSpec, TokenRequest
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import (
@@ -249,7 +249,7 @@ def test_the_records_of_volumes_name_their_pods(tmp_path):
     record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
     folder = f"{tmp_path}/pods/u/volumes/kubernetes.io~csi/pv"
     assert not kept.used(record)
-    records.write(folder, record)
+    record_file.write(folder, record)
     (published,) = kept.of_pod(f"{tmp_path}/pods/u")
     assert (published.folder, published.target, published.record) == (folder, f"{folder}/mount", record)
     assert kept.used(record)
@@ -257,7 +257,7 @@ def test_the_records_of_volumes_name_their_pods(tmp_path):
     assert not kept.used(VolumeRecord(driverName="d.test", volumeHandle="other"))
     staged = kept.stage_of(record, None)
     assert staged.folder == stage_dir(f"{tmp_path}/plugins", "d.test", "h")
-    records.write(staged.folder, record)
+    record_file.write(staged.folder, record)
     assert kept.staged() == [staged]
     os.mkdir(f"{folder}/mount")
     records.remove_published(published)
@@ -273,7 +273,7 @@ def test_a_device_has_one_record_for_all_its_pods_as_with_the_kubelet(tmp_path):
     top = f"{tmp_path}/plugins/kubernetes.io/csi/volumeDevices"
     record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x", state="none")
     for uid in ("u", "w"):
-        records.note(device_step(f"{tmp_path}", uid), record)
+        progress.note(device_step(f"{tmp_path}", uid), record)
     assert os.readlink(f"{tmp_path}/pods/u/volumeDevices/kubernetes.io~csi/pv") == f"{top}/publish/pv/u"
     assert os.listdir(f"{top}/pv") == ["data"]
     (published,) = kept.of_pod(f"{tmp_path}/pods/u")
@@ -293,7 +293,7 @@ def test_a_device_has_one_record_for_all_its_pods_as_with_the_kubelet(tmp_path):
 def test_a_device_that_a_kubelet_published_before_it_made_the_link_is_found(tmp_path):
     paths = device_paths(f"{tmp_path}/plugins", f"{tmp_path}/pods/u", "pv")
     record = VolumeRecord(driverName="d.test", volumeHandle="h")
-    records.write(paths.record, record)
+    record_file.write(paths.record, record)
     os.makedirs(os.path.dirname(paths.target))
     Path(paths.target).touch()
     (found,) = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins").of_pod(f"{tmp_path}/pods/u")

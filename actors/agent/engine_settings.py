@@ -1,0 +1,78 @@
+"""What the engine's commands (`supervise tree`, `status`, `logs`, `policy`) need to know of this agent.
+
+Imports only what a command needs, when it needs it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from supervision.cli.command import AgentFiles, Context
+    from supervision.cli.command_parser import CommandSettings
+    from supervision.cli.health import Reason
+    from supervision.protocol import Tree
+    from supervision.spec import ChildSpec
+
+_LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
+
+
+def engine_settings() -> CommandSettings:
+    from supervision.cli.command_parser import CommandSettings
+
+    return CommandSettings(agent_files, _tree, _root_dir(), _policy_file(), _status_reasons, _advice, _LOGS)
+
+
+def agent_files(arguments: argparse.Namespace) -> AgentFiles:
+    from actors.shared.config.paths import run_dir_of, state_dir_of
+    from supervision.cli.command import AgentFiles, LastStart
+
+    run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
+    state_dir = Path(state_dir_of(arguments.root_dir))
+    of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
+
+    def last_start() -> LastStart | None:
+        from actors.shared.config.start.start_records import last_of
+
+        record = None if arguments.run_dir else last_of(str(state_dir))
+        command = None if record is None else record.command
+        return None if command is None else LastStart(command.flags, command.directory, command.log_file)
+
+    return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root, last_start)
+
+
+def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
+    from actors.agent.status import agent_reasons
+
+    return agent_reasons(context, tree)
+
+
+def _advice(arguments: argparse.Namespace) -> str:
+    from actors.shared.config.paths import DEFAULT_ROOT_DIR
+    from supervision.cli.command import program
+
+    place = "" if arguments.root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(arguments.root_dir)}"
+    place += f" --run-dir {shlex.quote(arguments.run_dir)}" if arguments.run_dir else ""
+    return f"for the cause and what to do: {program()} doctor{place}"
+
+
+def _tree() -> tuple[ChildSpec, tuple[str, ...]]:
+    from actors.shared.config.agent import Agent
+    from actors.tree import OPTIONAL, tree
+
+    return tree(Agent()), OPTIONAL
+
+
+def _root_dir() -> str:
+    from actors.shared.config.paths import default_root_dir
+
+    return default_root_dir()
+
+
+def _policy_file() -> str:
+    from actors.shared.config.paths import default_policy_file
+
+    return default_policy_file()
