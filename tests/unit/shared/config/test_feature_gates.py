@@ -43,6 +43,11 @@ def test_the_gates_that_came_last_are_known_as_in_the_release():
     assert (GATES["CRDObservedGenerationTracking"].default, GATES["MaxUnavailableStatefulSet"].default) == (True, False)
 
 
+def test_gates_that_the_release_has_removed_are_unknown():
+    assert not {"HonorPVReclaimPolicy", "InPlacePodVerticalScalingAllocatedStatus"} & GATES.keys()
+    assert GATES["ServiceCIDRStatusFieldWiping"] == ("Deprecated", True, False)
+
+
 def test_gates_that_need_declared_features_cannot_stay_on_without_them():
     broken = {name for name, _ in broken_dependencies({"NodeDeclaredFeatures": False})}
     assert {"InPlacePodVerticalScalingInitContainers", "RestartAllContainersOnContainerExits"} <= broken
