@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.sources.checkpoints import DEATHS, KEPT_HISTORY, HistoryEntry, State
+from actors.shared.config.sources.checkpoints import DEATHS, KEPT_HISTORY, HistoryEntry, State, trial_is_lost
 
 TRIAL_SECONDS: Final = 600.0
 _DETAIL_COLUMN: Final = 53
@@ -100,8 +100,8 @@ def _with_trial(state: State, name: str, now: float) -> State:
 
 def _agent_started(state: State, event: AgentStarted, now: float) -> State:
     same_run = event.boot == state.boot
-    died = not same_run and not state.orderly and state.trial_until > 0 and event.hash == state.last_known_good
-    if died and state.current != event.hash:
+    lost = not same_run and trial_is_lost(state)
+    if lost and state.last_known_good == event.hash != state.current:
         detail = f"the agent died {DEATHS} times in a row while {state.current} was on trial"
         state = _with_entry(
             _with_current_bad(state), HistoryEntry(when=now, hash=event.hash, what="rolled back", detail=detail)

@@ -128,6 +128,15 @@ def test_an_agent_that_died_three_times_in_a_row_during_a_trial_starts_with_the_
     assert instead_of("c", state) == ""
 
 
+def test_the_last_known_good_put_back_into_the_files_after_a_kill_marks_nothing_bad():
+    state, _ = after(*GOOD, NewConfiguration("b"))
+    assert instead_of("a", state) == ""
+    state, _ = after(AgentStarted("b2", "a"), state=state)
+    assert (state.current, state.bad, state.trial_until, kinds(state)[-1]) == ("a", (), 0.0, "applied")
+    state, applied = after(NewConfiguration("b"), state=state)
+    assert (applied, state.current) == (["b"], "b"), "it was not rolled back, so it may be tried again"
+
+
 def test_deaths_between_which_a_run_ends_in_order_or_another_configuration_is_tried_do_not_add_up():
     died, _ = after(*GOOD, NewConfiguration("b"), AgentStarted("b2", "b"), AgentStarted("b3", "b"))
     assert (died.deaths, instead_of("b", died)) == (2, "a")

@@ -178,6 +178,13 @@ def instead_of(assigned: str, state: State) -> str:
     good = state.last_known_good
     if not good or good == assigned:
         return ""
-    died = state.trial_until > 0 and state.current == assigned and not state.orderly
-    broke = died and state.deaths + 1 >= DEATHS
+    broke = state.current == assigned and trial_is_lost(state)
     return good if assigned in state.bad or broke else ""
+
+
+def trial_is_lost(state: State) -> bool:
+    """Whether the run that wrote `state` is the DEATHS-th in a row that died while `current` was on trial.
+
+    To be asked by the next run only.
+    """
+    return state.trial_until > 0 and not state.orderly and state.deaths + 1 >= DEATHS
