@@ -20,6 +20,8 @@ from actors.shared.kube.pod import Pod
 from .hooks import HookFailed, PodIp, run_hook, unobserved
 
 MIN_GRACE_SECONDS = 2
+HOOK_SECONDS = 1.0
+"""How long a hook that outlived its container may take to report its error. A command ends with its container."""
 
 
 class PreStopObserver(msgspec.Struct, frozen=True):
@@ -52,12 +54,12 @@ async def terminate_all(
             for one in terminations
         ]
         failures = await asyncio.gather(*stops)
+        late = [hooks[one.ran.id] for one in terminations if one.pre_stop is not None and one.pre_stop.sleep is None]
+        if any(not hook.done() for hook in late):
+            await asyncio.wait(late, timeout=HOOK_SECONDS)
         for hook in hooks.values():
             if hook.done():
                 hook.result()  # raises what is neither a failure of the hook nor of the runtime
-        for one in terminations:
-            if one.pre_stop is not None and one.pre_stop.sleep is None and not hooks[one.ran.id].done():
-                observer.failed(one.ran.name, "its container was stopped before it had ended")
     finally:
         for hook in hooks.values():
             hook.cancel()

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from actors.pod_workers.executor import container_stops
 from actors.pod_workers.executor.container_stops import PreStopObserver, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import AnswerTooLarge, Unavailable
-from actors.shared.cri.model import CriContainer, CriContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState, ExecResult
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.handlers import ExecAction, LifecycleHandler, SleepAction
 
@@ -33,8 +34,8 @@ async def nowhere() -> str:
     raise AssertionError("no hook calls the pod")
 
 
-def stopped(*terminations: Termination) -> tuple[dict[str, int], list[str]]:
-    runtime: Any = Runtime()
+def stopped(*terminations: Termination, runtime: Any = None) -> tuple[dict[str, int], list[str]]:
+    runtime = runtime or Runtime()
     said: list[str] = []
     observer = PreStopObserver(
         begun=lambda _: None,
@@ -53,6 +54,38 @@ def test_at_least_two_seconds_are_left_for_the_signal():
 def test_a_hook_that_outlives_the_grace_period_is_abandoned():
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
     assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(0, []), (137, ["a: command 'sleep 9' exited with 137: "])],
+)
+def test_a_command_that_outlives_the_grace_period_is_reported_by_its_own_end(code, said):
+    class Ends(Runtime):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ended = asyncio.Event()
+
+        async def stop_container(self, container_id, seconds):
+            await super().stop_container(container_id, seconds)
+            self.ended.set()
+
+        async def exec_sync(self, container_id, command, timeout_seconds=0):
+            await self.ended.wait()
+            return ExecResult(exit_code=code, stdout=b"", stderr=b"")
+
+    hook = LifecycleHandler(exec=ExecAction(command=["sleep", "9"]))
+    assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook), runtime=Ends()) == ({"a": 2}, said)
+
+
+def test_a_request_without_an_answer_that_outlives_the_grace_period_is_no_error(monkeypatch):
+    class Hangs(Runtime):
+        async def exec_sync(self, container_id, command, timeout_seconds=0):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(container_stops, "HOOK_SECONDS", 0.01)
+    hook = LifecycleHandler(exec=ExecAction(command=["sleep", "9"]))
+    assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook), runtime=Hangs()) == ({"a": 2}, [])
 
 
 def test_a_container_that_could_not_be_stopped_blocks_nothing():
