@@ -33,7 +33,8 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     initialized = _is_initialized(pod, seen.runtime)
     rejected = _never_began(seen, old)
     found = _containers(observation, node, old, initialized=initialized, rejected=rejected)
-    outlook = expected_phase(observation, found.by_name(), old, initialized)
+    begun = _has_begun(pod, seen.runtime) if seen.worker_phase == "running" else initialized
+    outlook = expected_phase(observation, found.by_name(), old, begun)
     containers = _with_lost_ends(pod, found, old) if seen.worker_phase in ENDED else found
     by_name = containers.by_name()
     if _came_back(pod, _by_name(old), by_name):
@@ -177,6 +178,13 @@ def _is_initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
         each.name in regular and each.state in (CriContainerState.RUNNING, CriContainerState.EXITED)
         for each in (runtime.containers if runtime else ())
     )
+
+
+def _has_begun(pod: Pod, runtime: PodRuntime | None) -> bool:
+    """Whether a regular container is in the sandbox that is in use: a new sandbox begins with the init containers."""
+    regular = {container.name for container in pod.spec.containers}
+    used = [sandbox.id for sandbox in (runtime.sandboxes[:1] if runtime else ()) if sandbox.ready]
+    return any(each.name in regular and each.sandbox_id in used for each in (runtime.containers if runtime else ()))
 
 
 def _was_initialized(old: PodStatus) -> bool:

@@ -257,6 +257,18 @@ def test_without_its_gate_the_condition_of_the_sandbox_is_that_of_others():
     assert (len(on), off, kept) == (1, [], ["False"])
 
 
+@pytest.mark.parametrize(
+    ("sandbox", "started", "phase"),
+    [("s", False, "Running"), ("earlier", False, "Pending"), ("earlier", True, "Running")],
+)
+def test_in_a_new_sandbox_a_pod_is_pending_until_its_sidecar_has_started(sandbox, started, phase):
+    """A container of an earlier sandbox has ended with that, a sidecar that restarts beside one that runs has not."""
+    pod = pod_of(SIDECAR)
+    before = look(pod, ran("i", sandbox_id=sandbox), ran(sandbox_id=sandbox))
+    found = [ran("i", id="new", sandbox_id="s"), ran(code=137, sandbox_id=sandbox)]
+    assert look(pod, *found, before=before, ready=started, waiting=CRASHED).phase == phase
+
+
 observations = st.fixed_dictionaries({
     "containers": st.lists(
         st.builds(
