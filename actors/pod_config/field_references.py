@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from actors.shared.kube import formats
-from actors.shared.kube.meta import ObjectFieldSelector, ResourceFieldSelector
+from actors.shared.kube.meta import FORMER_FIELDS, ObjectFieldSelector, ResourceFieldSelector
 from actors.shared.kube.quantity import QuantityError, parse
 
 from .field_check import FieldCheck
@@ -37,7 +37,8 @@ def check_field(selector: ObjectFieldSelector, fields: tuple[str, ...], check: F
         kind, key = keyed.groups()
         where.form(formats.qualified_name, key.lower() if kind == "annotations" else key)
     elif where.required(selector.fieldPath):
-        where.one_of(selector.fieldPath, (*fields, "metadata.annotations['<KEY>']", "metadata.labels['<KEY>']"))
+        field = FORMER_FIELDS.get(selector.fieldPath, selector.fieldPath)
+        where.one_of(field, (*fields, "metadata.annotations['<KEY>']", "metadata.labels['<KEY>']"))
 
 
 def check_resource(selector: ResourceFieldSelector, check: FieldCheck, *, container_needed: bool) -> None:

@@ -20,11 +20,10 @@ from proto import cri_pb2 as cri
 
 from . import allocation
 from .names import log_path
-from .resources import LinuxContainerResources
+from .resources import NO_QUOTA, LinuxContainerResources
 from .sandbox_config import identity
 from .spec_hash import container_hash
 
-NO_QUOTA = -1
 _ANY_BYTES = "surrogateescape"
 _AT_ONCE = 2000
 """Variables; some 7 ms."""

@@ -15,7 +15,7 @@ from actors.api_clients.messages import ObjectRef
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, EnvVar, EnvVarSource
 from actors.shared.kube.expansion import check_together, expand
-from actors.shared.kube.meta import ResourceFieldSelector
+from actors.shared.kube.meta import FORMER_FIELDS, ResourceFieldSelector
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from actors.shared.kube.quantity import QuantityError
@@ -150,6 +150,7 @@ def field(pod: Pod, path: str, context: EnvContext) -> str:
     if match:
         group = pod.metadata.labels if match[1] == "labels" else pod.metadata.annotations
         return group.get(match[2], "")
+    path = FORMER_FIELDS.get(path, path)
     values = {
         "metadata.name": pod.metadata.name,
         "metadata.namespace": pod.metadata.namespace,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Collection, Mapping
 
@@ -98,6 +99,11 @@ def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
     }
 
 
+def absolute(path: str) -> str:
+    """A path in a container; a relative one begins at its root."""
+    return path if path.startswith("/") else posixpath.normpath(f"/{path}")
+
+
 def volume_mounts(container: Container, sources: MountSources) -> list[cri.Mount]:
     """The mounts of the container's volumes. Raises ConfigError."""
     return [_mount(container, index, sources) for index in range(len(container.volumeMounts))]
@@ -121,7 +127,7 @@ def volume_devices(container: Container, paths: Mapping[str, str], read_only: Co
 def _mount(container: Container, index: int, sources: MountSources) -> cri.Mount:
     mount = container.volumeMounts[index]
     entry = cri.Mount(
-        container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
+        container_path=absolute(mount.mountPath),
         readonly=mount.readOnly or mount.name in sources.read_only,
         recursive_read_only=_recursive(mount, sources),
         propagation=_PROPAGATION.get(mount.mountPropagation, cri.PROPAGATION_PRIVATE),

@@ -12,6 +12,7 @@ from actors.shared.kube.pods import amount, container_limits, container_requests
 
 MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_QUOTA_US = 1000
+NO_QUOTA = -1
 GUARANTEED_SCORE, BEST_EFFORT_SCORE = -997, 1000
 
 

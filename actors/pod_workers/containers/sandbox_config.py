@@ -14,7 +14,7 @@ from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 
 from .names import kernel_hostname, pod_log_directory
-from .resources import quota, shares
+from .resources import NO_QUOTA, quota, shares
 from .security import sandbox_context
 from .user_namespaces import user_namespace
 
@@ -29,6 +29,8 @@ class SandboxContext(msgspec.Struct, frozen=True, kw_only=True):
     dns: Dns
     cluster_domain: str = ""
     cpu_period_us: int = 100_000
+    exclusive_cpus: bool = False
+    """A container of the pod has CPUs of its own."""
     ids: IdRange | None = None
     """The IDs of its user namespace; None: the node's namespace."""
     pod_sysctls: dict[str, str] = {}
@@ -59,16 +61,20 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
             linux.sysctls[normalized(name)] = value
     for sysctl in pod.spec.securityContext.sysctls:
         linux.sysctls[normalized(sysctl.name)] = sysctl.value
-    overhead, resources = sizes(pod, context.cpu_period_us)
+    overhead, resources = sizes(pod, context.cpu_period_us, exclusive_cpus=context.exclusive_cpus)
     linux.resources.CopyFrom(resources)
     linux.overhead.CopyFrom(overhead or cri.LinuxContainerResources())
     return config
 
 
-def sizes(pod: Pod, period_us: int) -> tuple[cri.LinuxContainerResources | None, cri.LinuxContainerResources]:
-    """The pod's overhead, and the sum of its containers."""
-    overhead = _overhead(pod)
-    return _resources(overhead, overhead, period_us) if overhead else None, _pod_resources(pod, period_us)
+def sizes(
+    pod: Pod, period_us: int, *, exclusive_cpus: bool
+) -> tuple[cri.LinuxContainerResources | None, cri.LinuxContainerResources]:
+    """The pod's overhead, and the sum of its containers. With exclusive CPUs, the sum has no quota."""
+    overhead, whole = _overhead(pod), _pod_resources(pod, period_us)
+    if exclusive_cpus and period_us:
+        whole.cpu_quota = NO_QUOTA
+    return _resources(overhead, overhead, period_us) if overhead else None, whole
 
 
 def identity(pod: Pod) -> dict[str, str]:

@@ -19,6 +19,7 @@ from actors.pod_workers.containers.memory_qos import TIERED, MemoryQos
 from actors.pod_workers.containers.memory_qos import unified as unified_memory
 from actors.pod_workers.containers.mounts import (
     MountSources,
+    absolute,
     expanded_subpath,
     image_volumes,
     read_only_volumes,
@@ -188,9 +189,10 @@ class ContainerParts:
         if "/etc/hosts" not in mounted:
             hosts = files.write_hosts(pod_dir, self._hosts(pod, ips))
             mounts.append(self._file("/etc/hosts", hosts))
-        if container.terminationMessagePath and container.terminationMessagePath not in mounted:
+        message_path = absolute(container.terminationMessagePath) if container.terminationMessagePath else ""
+        if message_path and message_path not in mounted:
             last_words = files.make_termination_log(pod_dir, container, start.restart_count)
-            mounts.append(self._file(container.terminationMessagePath, last_words))
+            mounts.append(self._file(message_path, last_words))
         return mounts
 
     def _file(self, path: str, made: str) -> cri.Mount:

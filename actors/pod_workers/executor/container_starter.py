@@ -67,16 +67,17 @@ class ContainerStarter:
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(
-        self, pod: Pod, attempt: int, cgroup_parent: str, ids: IdRange | None = None
+        self, pod: Pod, attempt: int, held: HeldResources, ids: IdRange | None = None
     ) -> cri.PodSandboxConfig:
         """The configuration of the sandbox, which its containers need too. Raises ConfigError."""
         config = self._agent.config
         context = SandboxContext(
             logs_dir=self._agent.pod_logs_dir,
-            cgroup_parent=cgroup_parent,
+            cgroup_parent=held.cgroup_parent,
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
             cluster_domain=config.clusterDomain,
             cpu_period_us=period_of(config),
+            exclusive_cpus=held.exclusive_cpus,
             pod_sysctls=config.defaultPodSysctls,
             ids=ids,
         )
@@ -100,13 +101,13 @@ class ContainerStarter:
         except ConfigError:
             return []  # reported when the sandbox is created
 
-    async def sandbox(self, pod: Pod, attempt: int, cgroup_parent: str) -> str:
+    async def sandbox(self, pod: Pod, attempt: int, held: HeldResources) -> str:
         """Create the sandbox; return its id. Raises StartFailed."""
         try:
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
             await require_support(self._client, pod, handler)
-            config = self.sandbox_config(pod, attempt, cgroup_parent, await ids_of(self._actor, pod))
+            config = self.sandbox_config(pod, attempt, held, await ids_of(self._actor, pod))
             return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
             text = error.rpc_text if isinstance(error, CriError) else error_text(error)
@@ -160,7 +161,7 @@ class ContainerStarter:
                 shared.pid, shared.target_id = cri.TARGET, target
             ids = await ids_of(self._actor, pod)
             use_in_container(config, ids)
-            whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent, ids)
+            whole = self.sandbox_config(pod, sandbox.attempt, held, ids)
             files.make_log_directory(self._agent.pod_logs_dir, pod, start.container.name)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", _words(error)) from None

@@ -164,7 +164,8 @@ async def _update_sandbox(run: Execution) -> None:
     runtime = run.state.runtime
     if runtime is None or not runtime.sandboxes:
         return
-    overhead, resources = sizes(run.pod, period_of(run.services.agent.config))
+    period_us, exclusive = period_of(run.services.agent.config), run.state.held.exclusive_cpus
+    overhead, resources = sizes(run.pod, period_us, exclusive_cpus=exclusive)
     with suppress(Unimplemented):
         await run.services.client.update_pod_sandbox_resources(
             runtime.sandboxes[0].id, overhead or cri.LinuxContainerResources(), resources

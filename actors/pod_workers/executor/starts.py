@@ -122,7 +122,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     if not _continues_start(run, SANDBOX):
         starter.metrics.sandbox_begins(pod, attempt)
     try:
-        making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
+        making = starter.sandbox(with_groups(pod, held.groups), attempt, held)
         run.report(SandboxStarted(await run.unless_terminating(making)))
     except StartFailed as failure:
         if _wait(run, SANDBOX, failure):

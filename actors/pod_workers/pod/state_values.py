@@ -96,6 +96,11 @@ class HeldResources(msgspec.Struct, frozen=True, kw_only=True):
     prepare: bool = False
     """The container manager is asked for them again before each container is created."""
 
+    @property
+    def exclusive_cpus(self) -> bool:
+        """Whether a container has CPUs of its own."""
+        return any(one.exclusive_cpus for one in self.containers.values())
+
 
 class RoundPart(StrEnum):
     """A part of a round, which is tried once per round."""

@@ -63,6 +63,10 @@ class SecretKeySelector(Api, frozen=True):
     optional: bool | None = None
 
 
+FORMER_FIELDS = {"spec.host": "spec.nodeName"}
+"""Field paths that the API still accepts, and their names of today."""
+
+
 class ObjectFieldSelector(Api, frozen=True):
     fieldPath: str
     apiVersion: str = ""

@@ -12,6 +12,7 @@ from actors.pod_workers.containers.container_config import Parts, container_conf
 from actors.pod_workers.containers.machine import size_name
 from actors.pod_workers.containers.mounts import (
     MountSources,
+    absolute,
     expanded_subpath,
     read_only_volumes,
     relabelled_volumes,
@@ -215,6 +216,11 @@ def test_volumes_are_mounted_as_they_are_asked_for():
     assert found[0].propagation == cri.PROPAGATION_HOST_TO_CONTAINER
 
 
+@pytest.mark.parametrize(("path", "mounted"), [("/a", "/a"), ("a", "/a"), ("a/../b", "/b"), ("./a//b", "/a/b")])
+def test_a_relative_path_in_a_container_begins_at_its_root(path, mounted):
+    assert absolute(path) == mounted
+
+
 def test_a_failed_mount_is_an_error():
     with pytest.raises(ConfigError, match='cannot find volume "w" to mount into container "'):
         mounts({"name": "w", "mountPath": "/w"})
@@ -335,6 +341,14 @@ def test_overhead_is_separate_from_the_resources_of_the_containers():
     assert (config.linux.resources.cpu_shares, config.linux.overhead.cpu_shares) == (1024, 256)
     assert config.linux.overhead.memory_limit_in_bytes == 64 << 20
     assert box(pod()).linux.overhead == cri.LinuxContainerResources()
+
+
+def test_a_sandbox_has_no_quota_where_a_container_has_cpus_of_its_own():
+    wanted = pod(containers=[sized(limits={"cpu": "2"})], overhead={"cpu": "250m"})
+    found = sandbox_config(wanted, 0, msgspec.structs.replace(AROUND, exclusive_cpus=True)).linux
+    assert (found.resources.cpu_quota, found.overhead.cpu_quota) == (-1, 25_000)
+    off = msgspec.structs.replace(AROUND, exclusive_cpus=True, cpu_period_us=0)
+    assert sandbox_config(wanted, 0, off).linux.resources.cpu_quota == 0
 
 
 def test_a_sandbox_is_as_large_as_its_concurrent_containers():

@@ -67,6 +67,7 @@ def test_a_value_sees_those_before_it():
         ("metadata.annotations['a/b']", "y"),
         ("metadata.labels['none']", ""),
         ("spec.nodeName", "n"),
+        ("spec.host", "n"),
         ("spec.serviceAccountName", "sa"),
         ("status.hostIP", "1.2.3.4"),
         ("status.podIP", "10.0.0.5"),

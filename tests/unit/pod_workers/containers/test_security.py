@@ -152,3 +152,10 @@ def test_namespaces_follow_the_pod(spec, expected):
 def test_the_sandbox_is_privileged_when_any_container_is(kind):
     spec = {"containers": [{"name": "a"}], kind: [{"name": "b", "securityContext": {"privileged": True}}]}
     assert sandbox_context(decode_pod(encode({"spec": spec}))).privileged
+
+
+@pytest.mark.parametrize(("user", "group"), [(None, 7), (5, 7), (5, None), (None, None)])
+def test_a_sandbox_has_the_user_and_the_group_of_the_pod_each_for_itself(user, group):
+    made = sandbox_context(decode_pod(encode({"spec": {"securityContext": {"runAsUser": user, "runAsGroup": group}}})))
+    found = [getattr(made, name).value if made.HasField(name) else None for name in ("run_as_user", "run_as_group")]
+    assert found == [user, group]
