@@ -63,7 +63,9 @@ KEPT: Final = (
     Kept("root/actuated_pods_state", "actors/container_manager/resizes/pod_resource_records.py"),
     Kept("root/pods/*/etc-hosts", "actors/pod_workers/containers/files.py"),
     Kept("root/pods/*/containers/*/*", "actors/pod_workers/containers/files.py"),
-    Kept("root/pods/*/volumes/*/vol_data.json", "actors/volume_manager/csi/records.py", when="a volume of a driver"),
+    Kept(
+        "root/pods/*/volumes/*/vol_data.json", "actors/volume_manager/csi/record_file.py", when="a volume of a driver"
+    ),
     Kept(
         "root/pods/*/plugins/*/persistent_volumes.json",
         "actors/volume_manager/persistent_volumes/lookup.py",
