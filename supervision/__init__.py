@@ -19,17 +19,19 @@ descriptors.py        detects that this process has nearly run out of file descr
 disposable_calls.py   a disposable process, as its caller sees it: the order, and the result or error in the answer
 documents/            reads one YAML or JSON document into plain data, within limits
 errors.py             the errors that an actor's calls and the command line raise
+fake_answers.py       the test's answers to the actor's questions
+fake_disposables.py   runs the test's functions in place of disposable processes
 faults.py             fault injection, for `supervise inject` and for the tests
 fork_server/          the process that forks every actor and runs no actor's code
 greeting.py           when an actor says Hello to its feeders: at its start, and after an injected loss of messages
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
-fake_answers.py       the test's answers to the actor's questions
-fake_disposables.py   runs the test's functions in place of disposable processes
 heartbeat.py          the heartbeat of an actor's process, on the status page, with the counts of its messages
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
-incidents.py          incident records: their fields, and the bounded file of JSON lines that holds them
 incident_file.py      writes incident records to that file
+incidents.py          incident records: their fields, and the bounded file of JSON lines that holds them
+injected_faults.py    the faults injected into one process, on the way of its messages
 intensity.py          restart intensity as in Erlang/OTP: a limit of restarts within a period
+launch.py             what the fork server gives to an actor's process, and the actor that is made of it
 link.py               the link from this actor to one receiver: its queue, its window
 links.py              the links of one sender, one to each receiver
 listeners.py          listening sockets that survive their actor
@@ -63,6 +65,7 @@ strict.py             checks plain data against msgspec types and reports every 
 suggestions.py        suggests known names for an unknown one
 supervisor.py         the supervisor: an actor that creates, watches, restarts and stops its children
 system_base.py        a Thespian system base on this engine
+system_messages.py    the messages that all actors handle in the same way, as OTP's `sys` messages
 task_context.py       the subject of a task, such as a pod, which the status page shows
 time_scale.py         one factor for all deadlines: a machine that is ten times slower gets ten times as long
 timers.py             `after` and `every`, shared by the real port and the harness, which differ only in their clocks

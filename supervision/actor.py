@@ -33,18 +33,8 @@ from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
-from .protocol import (
-    Done,
-    Exited,
-    GetMessageFlow,
-    GetMetrics,
-    Hello,
-    MessageCount,
-    MessageFlowCounts,
-    MetricsSnapshot,
-    SetLogging,
-    SetLogLevel,
-)
+from .protocol import Exited, MessageCount
+from .system_messages import SYSTEM_HANDLERS
 from .task_context import InputRecord, Work
 
 __all__ = [
@@ -271,13 +261,16 @@ class Actor(ThespianActor):
     def receiveMessage(self, message: Any, sender: ActorAddress) -> Any:
         """Thespian's entry. Returns the handler's awaitable, when it is a coroutine, for the base to run."""
         method = self._handlers.get(type(message))
-        if method is None:
+        if method is not None:
+            result = getattr(self, method)(message, sender)
+        elif (handle := SYSTEM_HANDLERS.get(type(message))) is not None:
+            result = handle(self, message)
+        else:
             if isinstance(message, ActorExitRequest | ChildActorExited | WakeupMessage | DeadEnvelope):
                 return None
             self.metrics.count("actor_unhandled_messages_total", type=type(message).__name__)
             self.log.warning("no handler for %s from %s", type(message).__name__, sender)
             return None
-        result = getattr(self, method)(message, sender)
         if result is None:
             return None
         if isinstance(result, Message):
@@ -290,31 +283,3 @@ class Actor(ThespianActor):
     def _answer(self, result: Any, sender: ActorAddress) -> None:
         if isinstance(result, Message):
             self.send(sender, result)
-
-    @on(Hello)
-    async def _on_hello(self, message: Hello, sender: Address) -> None:
-        await self.on_hello(message.name)
-
-    @on(GetMetrics)
-    def _on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
-        return self.metrics.snapshot(self.name, self.incarnation)
-
-    @on(GetMessageFlow)
-    def _on_get_message_flow(self, message: GetMessageFlow, sender: Address) -> MessageFlowCounts:
-        return MessageFlowCounts(self.name, self.incarnation, self.port.message_counts())
-
-    @on(SetLogLevel)
-    def _on_set_log_level(self, message: SetLogLevel, sender: Address) -> Done:
-        from .logs import set_verbosity
-
-        set_verbosity(message.verbosity)
-        return Done()
-
-    @on(SetLogging)
-    def _on_set_logging(self, message: SetLogging, sender: Address) -> None:
-        from .logs import reconfigure
-
-        reconfigure(verbosity=message.verbosity, form=message.form, vmodule=message.vmodule, split=message.split)
-
-
-Actor._handlers = _own_handlers(Actor)

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import os
-import socket
 import sys
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from collections.abc import Coroutine
+from typing import Any, NoReturn
 
 from thespian.actors import ActorExitRequest
 
 from . import logs
 from .actor import Actor, Address, ChildExited
 from .addresses import ActorName
-from .blackbox import BlackBox
 from .channel import Flusher
 from .class_names import load
 from .greeting import Greeting
-from .heartbeat import HEARTBEAT_SECONDS, Heartbeat
+from .heartbeat import Heartbeat
 from .inbox import Inbox, serve
-from .listeners import Listeners
+from .injected_faults import InjectedFaults
+from .launch import Launch, make_actor
 from .message import Message, type_name
-from .names import Names
 from .payload import unwrap
 from .port import ActorPort
 from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, FORK_SERVER, Exited, Hello, Inject, Leave, Payload, Ready
 from .running import ActorRunner, is_logged, kind_of
-from .status_page import StatusEntry
 from .uplink import Uplink
 from .wire import WireError
 
@@ -38,45 +33,6 @@ _GOODBYE_SECONDS = 0.5
 _FIRST_RELEASE_SECONDS, _RELEASE_SECONDS = 15.0, 300.0
 _labels: dict[type, str] = {}
 """The labels of message types on the status page."""
-
-
-class FaultHook(Protocol):
-    """`faults.Faults`, the faults injected into this process."""
-
-    def order(self, inject: Inject) -> Any:
-        """Inject the fault now, or keep it for later messages. May raise, hang or end the process.
-
-        A coroutine that it returns is run beside the handlers.
-        """
-
-    def intercept(self, message: Any) -> bool:
-        """Before a message is handled: False drops it. May raise, sleep or hang."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Launch:
-    """The fork server's parameters for an actor's process."""
-
-    name: str
-    incarnation: int
-    actor: str
-    """`module:Class`."""
-    arguments: dict[str, Any] = field(default_factory=dict)
-    context: Any
-    names: Names
-    status_entry: StatusEntry
-    blackbox: BlackBox
-    uplink: socket.socket
-    listeners: Listeners = field(default_factory=Listeners)
-    refresh: str = ""
-    """`module:function` that updates `context`."""
-    feeders: tuple[ActorName, ...] = ()
-    """The actors that get a Hello once this one is in service, and after an injected loss of messages."""
-    heartbeat_seconds: float = HEARTBEAT_SECONDS
-    dynamic: bool = False
-    """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
-    release_memory: Callable[[], None] = lambda: None
-    """Called after the start, and then periodically: releases memory that only the start needed."""
 
 
 def run_actor(launch: Launch) -> NoReturn:
@@ -98,24 +54,13 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
     loop.run_until_complete(main)
 
 
-def _make_actor(launch: Launch) -> Any:
-    """Make the actor. In a program's own system base, `__init__` also gets `capabilities` and `requirements` if it
-    names them, as from Thespian's bases."""
-    kind, arguments = load(launch.actor), launch.arguments
-    if launch.dynamic:
-        offered: dict[str, Any] = {"capabilities": {}, "requirements": {}}
-        names = inspect.signature(kind.__init__).parameters
-        arguments = {**{name: value for name, value in offered.items() if name in names}, **arguments}
-    return kind(**arguments)
-
-
 class Process:
     """An incarnation of an actor."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
         self.name = launch.name
-        self._faults: FaultHook | None = None
+        self._injected = InjectedFaults(self._message_lost)
         self._greeting: Greeting | None = None
         """None before the start, and for an actor that is not an `actor.Actor`."""
         self._exiting = False
@@ -148,7 +93,7 @@ class Process:
     async def _start(self) -> None:
         launch = self._launch
         await self._uplink.open(launch.uplink)
-        self.actor = _make_actor(launch)
+        self.actor = make_actor(launch)
         self._port.serve(self.actor)
         self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))
         if isinstance(self.actor, Actor):
@@ -210,10 +155,7 @@ class Process:
             self._begin_to_leave()
 
     def _receive(self, message: Any, sender: Address) -> Any:
-        if self._faults is not None and not self._faults.intercept(message):
-            self._port.message_lost()
-            if self._greeting is not None:
-                self._greeting.message_lost()
+        if not self._injected.intercept(message):
             return None
         if type(message) is Payload:
             try:
@@ -227,6 +169,11 @@ class Process:
                 self.loop.call_soon(self._begin_to_leave)
         return self.actor.receiveMessage(message, sender)
 
+    def _message_lost(self) -> None:
+        self._port.message_lost()
+        if self._greeting is not None:
+            self._greeting.message_lost()
+
     def _begin_to_leave(self) -> None:
         if not self._exiting:
             self._exiting = True
@@ -237,18 +184,11 @@ class Process:
         if isinstance(message, Leave):
             self.dispatch(ActorExitRequest(), Address(FORK_SERVER))
         elif isinstance(message, Inject):
-            self._runner.call(lambda: self._inject(message), type_name(Inject))
+            self._runner.call(lambda: self._injected.order(message), type_name(Inject))
         elif isinstance(message, Exited):
             self._inbox.put(ChildExited(message), Address(FORK_SERVER))
         else:
             self._inbox.put(message, Address(FORK_SERVER))
-
-    def _inject(self, order: Inject) -> Any:
-        if self._faults is None:
-            from .faults import Faults
-
-            self._faults = Faults()
-        return self._faults.order(order)
 
     def count_refused(self, error: Exception) -> None:
         """Count a connection that was dropped because of its data or its user."""

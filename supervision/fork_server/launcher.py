@@ -16,9 +16,10 @@ from typing import Any
 from ..application import Application
 from ..blackbox import BlackBox
 from ..heartbeat import HEARTBEAT_SECONDS
+from ..launch import Launch
 from ..listeners import Listeners
 from ..names import Names
-from ..process import Launch, run_actor
+from ..process import run_actor
 from ..spec import SUPERVISOR, Policy
 from ..status_page import StatusPage
 from .fork import ForkPlan, fork_each

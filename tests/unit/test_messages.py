@@ -16,6 +16,7 @@ from supervision.actor import Actor
 from supervision.message import Message, Question, known_types, registered, reply_of
 from supervision.supervisor import Supervisor
 from supervision.system_base import SystemRoot
+from supervision.system_messages import SYSTEM_HANDLERS
 from tests.support.source_files import parsed
 
 ACTORS, ENGINE = Path(tree_module.__file__).parent, Path(supervision.__file__).parent
@@ -52,7 +53,7 @@ ACTOR_CLASSES: list[type[Actor]] = [
         for declaration in declarations()
     ),
 ]
-HANDLED = {message for one in ACTOR_CLASSES for message in one._handlers}
+HANDLED = {message for one in ACTOR_CLASSES for message in one._handlers} | SYSTEM_HANDLERS.keys()
 REPLIES = {
     reply for one in product_messages() if issubclass(one, Question) for reply in getattr(reply_of(one), "__args__", ())
 } | {reply_of(one) for one in product_messages() if issubclass(one, Question)}
@@ -74,14 +75,13 @@ def test_a_message_is_received_by_the_product(message: type[Message]):
 
 def test_the_handler_of_a_question_answers_what_the_question_declares_and_others_answer_nothing():
     wrong = []
-    classes: list[type[Actor]] = [*ACTOR_CLASSES, Actor]
-    for one in classes:
-        for message, attribute in one._handlers.items():
-            returns = getattr(one, attribute).__annotations__["return"]
-            declared = reply_of(message) if issubclass(message, Question) else None
-            expected = getattr(declared, "__name__", str(declared)).replace(f"{message.__module__}.", "")
-            if returns != expected:
-                wrong.append(f"{one.__name__}.{attribute} answers {message.__name__} with {returns}, not {expected}")
+    handlers = [(message, getattr(one, name)) for one in ACTOR_CLASSES for message, name in one._handlers.items()]
+    for message, handler in (*handlers, *SYSTEM_HANDLERS.items()):
+        returns = handler.__annotations__["return"]
+        declared = reply_of(message) if issubclass(message, Question) else None
+        expected = getattr(declared, "__name__", str(declared)).replace(f"{message.__module__}.", "")
+        if returns != expected:
+            wrong.append(f"{handler.__qualname__} answers {message.__name__} with {returns}, not {expected}")
     assert sorted(set(wrong)) == []
 
 
