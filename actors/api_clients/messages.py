@@ -58,10 +58,10 @@ class ApiAnswer(Message, frozen=True, kw_only=True):
 
 
 class ObjectRef(msgspec.Struct, frozen=True):
-    """An object that kube_client can cache: Secret, ConfigMap (namespace), RuntimeClass, CSIDriver, Node (no
-    namespace)."""
+    """An object that kube_client can cache: Secret, ConfigMap, PodCertificateRequest of this node (with a namespace),
+    RuntimeClass, CSIDriver, Node (without)."""
 
-    kind: Literal["Secret", "ConfigMap", "RuntimeClass", "CSIDriver", "Node"]
+    kind: Literal["Secret", "ConfigMap", "PodCertificateRequest", "RuntimeClass", "CSIDriver", "Node"]
     name: str
     namespace: str = ""
 
@@ -86,8 +86,8 @@ class ObjectState(Message, frozen=True):
 
 
 class ObjectChanged(Message, frozen=True):
-    """To volume_manager: a Secret or ConfigMap that a pod of this node mounts has changed, or is gone. Without the
-    object: many large ones would fill the memory of both."""
+    """To volume_manager: a Secret or ConfigMap that a pod of this node mounts, or a PodCertificateRequest of this node,
+    has changed, or is gone. Without the object: many large ones would fill the memory of both."""
 
     ref: ObjectRef
     coalesce: ClassVar[tuple[str, ...]] = ("ref",)

@@ -7,6 +7,7 @@
 - `teardown`: unmounts and removes; `orphans`, `orphan_sweep`: find and remove directories of pods that no worker has
 - `persistent_volumes/`: claims, and the volumes that they are bound to
 - `files/`: the content of secret, configMap, projected and downwardAPI volumes, and its atomic update
+- `pod_certificates/`: certificates of pods, requested, issued by a signer of the cluster, and renewed
 - `csi/`: CSI drivers
 - `tools/`: the tools of the types; `host/`: system calls, which run in disposable processes where they may hang
 - `pods_directory`: the directory of all pods as a shared mount

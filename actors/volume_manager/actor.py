@@ -21,6 +21,7 @@ from actors.shared.plugins.model import CSI
 from actors.shared.plugins.watch import PluginWatch
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
+from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from . import pods_directory
 from .csi.api_objects import ApiObjects
@@ -42,6 +43,8 @@ from .messages import (
     VolumesUnmounted,
 )
 from .orphan_sweep import SWEEP_SECONDS, OrphanSweep
+from .pod_certificates.api import CertificateApi
+from .pod_certificates.certificates import GATE, PodCertificates
 from .pod_mounts import PodMounts
 from .teardown import Teardown
 from .tools.disposable_calls import DisposableCalls
@@ -62,10 +65,15 @@ def _stamp() -> str:
 class VolumeManager(Actor):
     """See messages.py for its messages."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, stamp: Callable[[], str] = _stamp) -> None:
-        """`stamp` returns a unique text."""
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        stamp: Callable[[], str] = _stamp,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`stamp` returns a unique text; `wall`: seconds since 1970."""
         super().__init__()
-        self._clock, self._stamp = clock, stamp
+        self._clock, self._stamp, self._wall = clock, stamp, wall
 
     async def on_start(self) -> None:
         self._agent = agent = cast(Agent, self.context)
@@ -80,6 +88,9 @@ class VolumeManager(Actor):
         await pods_directory.share(self, real_path(agent.pods_dir))
         await self._count_mounts()
         self._orphans.start()
+        self._certificates = tools.certificates
+        if tools.certificates is not None:
+            tools.certificates.start()
         self._csi = tools.csi
         if tools.csi is not None:
             self._refresh.start()
@@ -98,10 +109,21 @@ class VolumeManager(Actor):
             local_devices=LocalDevices(self, calls, self._agent.pods_dir, self._agent.plugins_dir),
             allocatable=AllocatableLookup(self),
             api=api,
+            certificates=self._make_certificates(api),
             csi=None if self._agent.standalone else self._make_csi(api, fs_group),
             stamp=self._stamp,
             mounter=str(self._agent.flags.get("experimental-mounter-path") or ""),
         )
+
+    def _make_certificates(self, api: VolumeObjects) -> PodCertificates | None:
+        agent = self._agent
+        if agent.standalone or not agent.gate(GATE):
+            return None
+        certificate_api = CertificateApi(self, api, agent.node_name)
+        return PodCertificates(self, certificate_api, self._refresh_soon, self._wall)
+
+    def _refresh_soon(self, uid: str) -> None:
+        self._refresh.refresh_soon(uid)
 
     def _make_csi(self, source: VolumeObjects, fs_group: FsGroup) -> CsiVolumes:
         agent, objects = self._agent, ApiObjects(self)
@@ -186,6 +208,12 @@ class VolumeManager(Actor):
         self._mounts.forget(message.uid)
         return VolumesUnmounted(message.uid)
 
+    @on(GetMetrics)
+    def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
+        if self._certificates is not None:
+            self._certificates.measure()
+        return self.metrics.snapshot(self.name, self.incarnation)
+
     @on(GetVolumeFigures)
     async def on_figures(self, message: GetVolumeFigures, sender: Address) -> DriverFigures:
         return DriverFigures(await self._measurements.measure() if self._csi is not None else [])
@@ -193,8 +221,11 @@ class VolumeManager(Actor):
     # -- facts from other actors --------------------------------------------------------------------------------------
     @on(ObjectChanged)
     def on_object(self, message: ObjectChanged, sender: Address) -> None:
-        """A Secret or ConfigMap that pods of this node mount."""
-        self._refresh.object_changed(message.ref)
+        """A Secret or ConfigMap that pods of this node mount, or a PodCertificateRequest of this node."""
+        if message.ref.kind != "PodCertificateRequest":
+            self._refresh.object_changed(message.ref)
+        elif self._certificates is not None:
+            self._certificates.request_changed(message.ref)
 
     @on(TrustBundlesChanged)
     def on_trust_bundles(self, message: TrustBundlesChanged, sender: Address) -> None:

@@ -94,6 +94,8 @@ class PodMounts:
         self._pods.pop(uid, None)
         self._event_times.pop(uid, None)
         self._tools.api.tokens.forget(uid)
+        if self._tools.certificates is not None:
+            self._tools.certificates.forget(uid)
         self._count()
 
     def _count(self) -> None:

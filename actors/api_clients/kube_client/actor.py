@@ -39,7 +39,7 @@ from supervision.backoff import BackoffPolicy
 from supervision.protocol import FORK_SERVER
 
 from .assigned_config_feed import AssignedConfigFeed
-from .cached_collection import CachedCollection, trimmed_service
+from .cached_collection import CachedCollection, trimmed_service, trimmed_to_status
 from .node_annotations import annotations_of, ttl_of
 from .object_cache import ObjectCache
 from .pod_feed import PodFeed
@@ -57,6 +57,9 @@ PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0
 """Shorter than the backoff of the other reflectors, which ends when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
+CERTIFICATE_REQUESTS: Final = "/apis/certificates.k8s.io/v1beta1/podcertificaterequests"
+CERTIFICATE: Final = b'"podCertificate"'
+"""What the JSON of each pod with such a source has."""
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
 
@@ -74,6 +77,14 @@ class KubeClient(ApiActor):
             self,
             lambda path, store: self._follow_collection(PLURAL, path, "", store),
             lambda: self.tell(VOLUME_MANAGER, TrustBundlesChanged()),
+        )
+        self.certificate_requests = CachedCollection(
+            self,
+            "podcertificaterequests",
+            trimmed_to_status,
+            on_object=lambda namespace, name: self.tell(
+                VOLUME_MANAGER, ObjectChanged(ObjectRef("PodCertificateRequest", name, namespace))
+            ),
         )
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
@@ -150,7 +161,14 @@ class KubeClient(ApiActor):
         self.objects.refer(item.uid, refs)
         if MENTION in item.data and self.agent.gate("ClusterTrustBundleProjection"):
             self.trust_bundles.want()
+        if CERTIFICATE in item.data and self.agent.gate("PodCertificateRequest"):
+            self._follow_certificate_requests()
         self._count()
+
+    def _follow_certificate_requests(self) -> None:
+        """A node may list those of its own pods only."""
+        of_node = f"spec.nodeName={self.agent.node_name}"
+        self._follow_collection("podcertificaterequests", CERTIFICATE_REQUESTS, of_node, self.certificate_requests)
 
     def _on_removal(self, uids: set[str]) -> None:
         assert self.objects is not None  # noqa: S101
@@ -194,6 +212,9 @@ class KubeClient(ApiActor):
         if ref.kind == "CSIDriver":
             self._follow_collection("csidrivers", CSI_DRIVERS, "", self.csi_drivers)
             return await self._from_collection(self.csi_drivers, ref, message.wait)
+        if ref.kind == "PodCertificateRequest":
+            self._follow_certificate_requests()
+            return await self._from_collection(self.certificate_requests, ref, message.wait)
         return await self.objects.get(ref, message.wait)
 
     async def _from_collection(self, collection: CachedCollection, ref: ObjectRef, wait: float) -> ObjectState:

@@ -1,4 +1,4 @@
-"""Small collections, cached whole: Services, RuntimeClasses, CSIDrivers, the Node itself."""
+"""Small collections, cached whole: Services, RuntimeClasses, CSIDrivers, requests for certificates, the Node itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class CachedCollection:
-    """The objects of a reflector by (namespace, name). `on_change` is called after each change."""
+    """The objects of a reflector by (namespace, name). `on_change` is called after each change, before that `on_object`
+    with namespace and name of each object that is new, changed or gone."""
 
     def __init__(
         self,
@@ -26,9 +27,11 @@ class CachedCollection:
         name: str,
         trim: Callable[[bytes], bytes] = lambda data: data,
         on_change: Callable[[], None] = lambda: None,
+        on_object: Callable[[str, str], None] = lambda namespace, name: None,
     ) -> None:
         """`name`: of the collection, in the log. `trim` removes unneeded fields of an object."""
-        self._owner, self._name, self._trim, self._on_change = owner, name, trim, on_change
+        self._owner, self._name, self._trim = owner, name, trim
+        self._on_change, self._on_object = on_change, on_object
         self.objects: dict[tuple[str, str], bytes] = {}
         self.synced = asyncio.Event()
         self.error: ApiError | None = None
@@ -43,17 +46,23 @@ class CachedCollection:
         return self.synced.is_set()
 
     def replaced(self, items: list[Item]) -> None:
+        before = self.objects
         self.objects = {(item.namespace, item.name): self._trim(item.data) for item in items}
         self.error = None
         self.synced.set()
+        for key in before.keys() | self.objects.keys():
+            if before.get(key) != self.objects.get(key):
+                self._on_object(*key)
         self._on_change()
 
     def changed(self, item: Item) -> None:
         self.objects[item.namespace, item.name] = self._trim(item.data)
+        self._on_object(item.namespace, item.name)
         self._on_change()
 
     def deleted(self, item: Item) -> None:
         self.objects.pop((item.namespace, item.name), None)
+        self._on_object(item.namespace, item.name)
         self._on_change()
 
     def failed(self, error: ApiError) -> None:
@@ -62,6 +71,18 @@ class CachedCollection:
 
     def answered(self) -> None:
         self._owner.collection_answered(self._name)
+
+
+class _OnlyStatus(msgspec.Struct):
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+def trimmed_to_status(data: bytes) -> bytes:
+    """The status alone; what cannot be read stays as it is."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(data, type=_OnlyStatus))
+    except UNREADABLE:
+        return data
 
 
 class _Meta(msgspec.Struct, omit_defaults=True):

@@ -24,6 +24,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     gauge("volume_manager_total_volumes", "desired and actual volumes", "plugin_name", "state"),
     gauge("plugin_manager_total_plugins", "desired and registered plugins, by socket", "socket_path", "state"),
+    gauge("kubelet_podcertificate_states", "certificates of pods", "signer_name", "state"),
     counter("reconstruct_volume_operations_total", "volumes found after a restart"),
     counter("reconstruct_volume_operations_errors_total", "volumes not readable after a restart"),
     counter("force_cleaned_failed_volume_operations_total", "removed volumes that were not readable"),

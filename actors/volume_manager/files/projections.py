@@ -12,10 +12,12 @@ from typing import Final
 import msgspec
 
 from actors.api_clients.messages import ObjectRef, ObjectState, TrustBundles
+from actors.shared.kube.credential_sources import PodCertificateProjection
 from actors.shared.kube.meta import KeyToPath
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
+from actors.volume_manager.pod_certificates.states import PodCredentials
 from supervision.errors import UNREADABLE
 
 from . import downward_fields
@@ -49,6 +51,8 @@ class Content(msgspec.Struct, frozen=True):
     bundles: Mapping[BundleQuery, TrustBundles] = {}
     order: bytes = b""
     """Of trust anchors, as of `trust_anchors.merged`."""
+    certificates: Mapping[int, PodCredentials] = {}
+    """By the index of the source."""
 
 
 class _Data(msgspec.Struct):
@@ -81,6 +85,11 @@ def bundles_of(sources: Iterable[VolumeProjection]) -> list[BundleQuery]:
     return list(dict.fromkeys(query for query in queries if query is not None))
 
 
+def certificates_of(sources: Iterable[VolumeProjection]) -> list[int]:
+    """The indexes of the podCertificate sources."""
+    return [index for index, source in enumerate(sources) if source.podCertificate is not None]
+
+
 def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRequest:
     meta = pod.metadata
     return PodTokenRequest(
@@ -98,9 +107,9 @@ def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Conte
     of each source."""
     found: dict[str, File] = {}
     wrong: dict[str, None] = {}
-    for source in sources:
+    for index, source in enumerate(sources):
         try:
-            found |= {file.path: file for file in _files_of(pod, source, mode, given)}
+            found |= {file.path: file for file in _files_of(pod, index, source, mode, given)}
         except (ContentError, DownwardError, QuantityError) as error:
             wrong[str(error)] = None
     if wrong:
@@ -108,7 +117,8 @@ def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Conte
     return list(found.values())
 
 
-def _files_of(pod: Pod, source: VolumeProjection, mode: int, given: Content) -> list[File]:
+def _files_of(pod: Pod, index: int, source: VolumeProjection, mode: int, given: Content) -> list[File]:
+    """`index`: of the source."""
     if source.secret is not None:
         return _object(ObjectRef("Secret", source.secret.name, pod.metadata.namespace), source.secret, mode, given)
     if source.configMap is not None:
@@ -128,8 +138,19 @@ def _files_of(pod: Pod, source: VolumeProjection, mode: int, given: Content) -> 
             raise ContentError("ClusterTrustBundle projection requires either name or signerName to be set")
         return [_private(pod, bundle.path, anchors(bundle, given.bundles[query], given.order), mode)]
     if source.podCertificate is not None:
-        raise ContentError("podCertificate projections are not supported by this agent yet")
+        return _credentials(pod, source.podCertificate, given.certificates[index], mode)
     return []
+
+
+def _credentials(pod: Pod, source: PodCertificateProjection, given: PodCredentials, mode: int) -> list[File]:
+    if given.error:
+        raise ContentError(given.error)
+    files = {
+        source.credentialBundlePath: given.key + given.chain,
+        source.keyPath: given.key,
+        source.certificateChainPath: given.chain,
+    }
+    return [_private(pod, path, data, mode) for path, data in files.items() if path]
 
 
 def _private(pod: Pod, path: str, data: bytes, mode: int) -> File:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from actors.volume_manager.csi.volumes import CsiVolumes
+from actors.volume_manager.pod_certificates.certificates import PodCertificates
 
 from .disposable_calls import DisposableCalls
 from .fs_group import FsGroup
@@ -23,6 +24,8 @@ class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):
     local_devices: LocalDevices
     allocatable: AllocatableLookup
     api: VolumeObjects
+    certificates: PodCertificates | None
+    """None without the gate PodCertificateRequest, and on a standalone node."""
     csi: CsiVolumes | None
     """None on a standalone node."""
     stamp: Callable[[], str]

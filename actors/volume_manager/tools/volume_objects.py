@@ -81,7 +81,8 @@ class VolumeObjects:
             return TrustBundles(error=GATE_OFF)
         question = GetTrustBundles(query.name, query.signer, OBJECT_SECONDS)
         try:
-            return await self._actor.ask(KUBE_CLIENT, question, timeout=2 * OBJECT_SECONDS + 5.0)
+            async with self._permits:
+                return await self._actor.ask(KUBE_CLIENT, question, timeout=2 * OBJECT_SECONDS + 5.0)
         except AskError as error:
             return TrustBundles(error=f"{KUBE_CLIENT}: {error}")
 

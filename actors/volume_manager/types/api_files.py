@@ -14,6 +14,8 @@ from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.downward_fields import DEFAULT_MODE
 from actors.volume_manager.files.projections import Content
 from actors.volume_manager.host.directories import make_directory
+from actors.volume_manager.pod_certificates.certificates import GATE_OFF
+from actors.volume_manager.pod_certificates.states import PodCredentials
 from actors.volume_manager.tools.tools import VolumeTools
 from supervision.errors import error_text
 
@@ -58,6 +60,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
             frozenset(projections.objects_of(pod.metadata.namespace, self.sources)),
             frozenset(projections.tokens_of(pod, self.sources)),
             bool(projections.bundles_of(self.sources)),
+            bool(projections.certificates_of(self.sources)),
         )
 
     def is_filled(self) -> bool:
@@ -68,10 +71,12 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
         refs = projections.objects_of(pod.metadata.namespace, self.sources)
         requests = projections.tokens_of(pod, self.sources)
         queries = projections.bundles_of(self.sources)
-        objects, tokens, bundles = await asyncio.gather(
+        indexes = projections.certificates_of(self.sources)
+        objects, tokens, bundles, certificates = await asyncio.gather(
             tools.api.all_of(refs),
             asyncio.gather(*map(tools.api.tokens.get, requests)),
             asyncio.gather(*map(tools.api.trust_bundles, queries)),
+            asyncio.gather(*(self._certificate(pod, index, tools) for index in indexes)),
         )
         has_downward = any(source.downwardAPI is not None for source in self.sources)
         return Content(
@@ -80,7 +85,13 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
             await tools.allocatable.resources() if has_downward else {},
             dict(zip(queries, bundles, strict=True)),
             tools.api.order,
+            dict(zip(indexes, certificates, strict=True)),
         )
+
+    async def _certificate(self, pod: Pod, index: int, tools: VolumeTools) -> PodCredentials:
+        if tools.certificates is None:
+            return PodCredentials(error=GATE_OFF)
+        return await tools.certificates.credentials(pod, self.volume, index, self.sources[index])
 
 
 def file_mode(given: int | None) -> int:

@@ -47,13 +47,19 @@ class ApiInputs(msgspec.Struct, frozen=True):
     tokens: frozenset[PodTokenRequest] = frozenset()
     trust_bundles: bool = False
     """Whether they come from ClusterTrustBundles, too."""
+    certificates: bool = False
+    """Whether they come from certificates of the pod, too."""
 
     def __bool__(self) -> bool:
-        return bool(self.objects or self.tokens or self.trust_bundles)
+        return bool(self.objects or self.tokens or self.trust_bundles or self.certificates)
 
     def __or__(self, other: ApiInputs) -> ApiInputs:
-        bundles = self.trust_bundles or other.trust_bundles
-        return ApiInputs(self.objects | other.objects, self.tokens | other.tokens, bundles)
+        return ApiInputs(
+            self.objects | other.objects,
+            self.tokens | other.tokens,
+            self.trust_bundles or other.trust_bundles,
+            self.certificates or other.certificates,
+        )
 
 
 class Mounter(msgspec.Struct, frozen=True, kw_only=True):

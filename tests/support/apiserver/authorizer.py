@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .objects import Obj, dig
 from .request import User
-from .resources import CLAIMS
+from .resources import CERTIFICATES, CLAIMS
 from .selectors import field_terms
 from .storage import Store
 
@@ -107,7 +107,7 @@ class Authorizer:
         if wanted.group == "" and described in _REFERENCED:
             return self._reference(node, wanted)
         if (wanted.group, described) == ("", "serviceaccounts/token"):
-            return self._token(node, wanted)
+            return self._account(node, wanted, "create")
         if (wanted.group, wanted.resource) == ("coordination.k8s.io", "leases"):
             own = wanted.namespace == "kube-node-lease" and (wanted.name == node or wanted.verb == "create")
             return "" if own and wanted.verb in ("get", *_WRITE, "delete") else "can only access own node lease"
@@ -122,6 +122,10 @@ class Authorizer:
             return self._claim(node, wanted)
         if (wanted.group, described) == (CLAIMS, "resourceslices"):
             return self._slices(node, wanted)
+        if (wanted.group, wanted.resource) == (CERTIFICATES, "podcertificaterequests"):
+            return self._certificate_request(node, wanted)
+        if (wanted.group, described) == ("", "serviceaccounts"):
+            return self._account(node, wanted, "get")
         if wanted.verb not in NODE_RULES.get((wanted.group, described), ()):
             return "no RBAC policy matched"
         return self._selected(node, wanted)
@@ -177,10 +181,24 @@ class Authorizer:
                     claim = self._store.get((resource, namespace, name))
                     yield "persistentvolumes", "", dig(claim, "spec.volumeName", "")
 
-    def _token(self, node: str, wanted: Attributes) -> str:
+    def _certificate_request(self, node: str, wanted: Attributes) -> str:
+        """A node creates any (NodeRestriction looks at them), and reads its own."""
+        if wanted.subresource:
+            return "nodes may not access the status subresource of PodCertificateRequests"
+        if wanted.verb in ("list", "watch"):
+            own = ("spec.nodeName", True, node) in field_terms(wanted.field_selector)
+            return "" if own else "can only list/watch podcertificaterequests with nodeName field selector"
+        if wanted.verb == "get":
+            found = self._store.get(("podcertificaterequests.certificates.k8s.io", wanted.namespace, wanted.name))
+            own = dig(found, "spec.nodeName", "") == node
+            return "" if own else f"no relationship found between node '{node}' and this object"
+        return "" if wanted.verb == "create" else f"nodes may not {wanted.verb} podcertificaterequests"
+
+    def _account(self, node: str, wanted: Attributes, verb: str) -> str:
+        """Of a pod of the node."""
         for pod in self._store.items("pods", wanted.namespace):
             if dig(pod, "spec.nodeName", "") == node and dig(pod, "spec.serviceAccountName", "") == wanted.name:
-                return "" if wanted.verb == "create" else "no RBAC policy matched"
+                return "" if wanted.verb == verb else "no RBAC policy matched"
         return f"no relationship found between node '{node}' and this object"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .authorizer import references
-from .errors import forbidden
+from .errors import StatusError, forbidden
 from .objects import Obj, dig
 from .request import Target, User
 from .storage import Store
@@ -37,6 +37,7 @@ class NodeRestriction:
             "nodes": self._node,
             "leases": self._lease,
             "serviceaccounts": self._token,
+            "podcertificaterequests": self._certificate,
         }
 
     def check(self, user: User, target: Target, old: Obj | None, new: Obj | None) -> None:
@@ -111,6 +112,28 @@ class NodeRestriction:
                 name,
                 "can only access node lease with the same name as the requesting node",
             )
+
+    def _certificate(self, node: str, target: Target, old: Obj | None, new: Obj | None) -> None:
+        """Node, pod and service account are those that there are, and fit. What a cache that is behind could explain is
+        an error of the server, which may be gone the next time."""
+        spec, resource = dig(new, "spec", {}), "podcertificaterequests.certificates.k8s.io"
+        name, where = dig(new, "metadata.name", ""), f"{target.namespace}/{spec.get('podName')}"
+        if spec.get("nodeName") != node:
+            forbidden(
+                resource, name, f'spec.nodeName="{spec.get("nodeName")}", which is not the requesting node "{node}"'
+            )
+        pod = self._store.get(("pods", target.namespace, spec.get("podName", "")))
+        account = ("serviceaccounts", target.namespace, spec.get("serviceAccountName", ""))
+        has = (self._store.get(("nodes", "", node)), pod, self._store.get(account))
+        for found, field in zip(has, ("nodeUID", "podUID", "serviceAccountUID"), strict=True):
+            if dig(found, "metadata.uid", "") != spec.get(field):
+                raise StatusError(500, f'PodCertificateRequest for pod "{where}": {field} differs from the object')
+        if dig(pod, "spec.nodeName", "") != node:
+            forbidden(resource, name, f'pod "{where}" is not running on node "{node}"')
+        if MIRROR in (dig(pod, "metadata.annotations", None) or {}):
+            forbidden(resource, name, f'pod "{where}" is a mirror pod')
+        if dig(pod, "spec.serviceAccountName", "") != spec.get("serviceAccountName"):
+            forbidden(resource, name, f'serviceAccountName differs from that of the pod "{where}"')
 
     def _token(self, node: str, target: Target, old: Obj | None, new: Obj | None) -> None:
         if target.subresource != "token":

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from . import selectors
+from .certificate_requests import request_causes
 from .certificate_rules import bundle_causes
 from .deletion import delete, finished, new_finalizers
 from .errors import StatusError, already_exists, conflict, forbidden, invalid, not_found
@@ -219,6 +220,7 @@ _RULES: dict[str, Callable[[Obj, Obj | None], list[Cause]]] = {
     "Lease": lambda new, old: lease_causes(new),
     "Event": lambda new, old: event_causes(new),
     "ClusterTrustBundle": bundle_causes,
+    "PodCertificateRequest": request_causes,
 }
 
 

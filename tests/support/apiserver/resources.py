@@ -71,6 +71,7 @@ RESOURCES = (
     Resource(CERTIFICATES, "v1", "certificatesigningrequests", "CertificateSigningRequest", False, ("csr",),
              ("status", "approval")),
     Resource(CERTIFICATES, "v1beta1", "clustertrustbundles", "ClusterTrustBundle", False),
+    Resource(CERTIFICATES, "v1beta1", "podcertificaterequests", "PodCertificateRequest", True, (), ("status",)),
     Resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", False),
     Resource(STORAGE, "v1", "csinodes", "CSINode", False),
     Resource(STORAGE, "v1", "csidrivers", "CSIDriver", False),

@@ -21,6 +21,7 @@ FIELDS = {
                "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
                "reportingComponent", "source", "type"),
     "certificatesigningrequests": ("spec.signerName",),
+    "podcertificaterequests": ("spec.signerName", "spec.podName", "spec.nodeName"),
     "resourceslices": ("spec.nodeName", "spec.driver"),
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from .certificate_requests import default_request
 from .certificate_rules import bundle_name_causes
 from .errors import invalid
 from .objects import Obj, copy, timestamp
@@ -116,6 +117,7 @@ _CREATE: dict[str, Preparation] = {
     "namespaces": _namespace,
     "nodes": _node,
     "poddisruptionbudgets": _budget,
+    "podcertificaterequests": lambda request, user: default_request(request),
 }
 
 

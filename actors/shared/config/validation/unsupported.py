@@ -30,7 +30,6 @@ MISSING_GATES: Final[dict[str, str]] = {
     "LocalStorageCapacityIsolationFSQuotaMonitoring": "measuring by project quotas",
     "NativeHistograms": "native histogram",
     "PodAndContainerStatsFromCRI": "statistics by the runtime",
-    "PodCertificateRequest": "volume source podCertificate",
     "ReduceDefaultCrashLoopBackOffDecay": "shorter default back-off",
     "RuntimeClassInImageCriApi": "runtime handler of images",
     "SELinuxMount": "mounting with an SELinux context",

@@ -106,6 +106,7 @@ FACTS = {
         kubelet_node_startup_pre_registration_duration_seconds
         kubelet_node_startup_registration_duration_seconds
         kubelet_orphan_pod_cleaned_volumes
+        kubelet_podcertificate_states signer_name state
         kubelet_orphan_pod_cleaned_volumes_errors
         kubelet_pleg_last_seen_seconds
         kubelet_running_containers container_state
