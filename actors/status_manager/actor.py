@@ -109,7 +109,10 @@ class StatusManager(Actor):
             return
         before = self.table.get(message.uid)
         if before is None and not message.pod:
-            return  # a leftover in the runtime that no source has: there is no status to show
+            # a leftover in the runtime that no source has: there is no status to show
+            self._pod_metrics.leftover(message.uid, message.worker_phase)
+            return
+        self._pod_metrics.forget(message.uid)
         after = reported(before, message) if before is not None else tracked(message, self._clocks.wall())
         if after is None:
             self.metrics.count("status_manager_outdated_observations_total")
@@ -150,6 +153,9 @@ class StatusManager(Actor):
         for uid in self._devices.uids():
             if message.lacks(uid):
                 self._devices.forget(uid)
+        for uid in self._pod_metrics.leftovers():
+            if message.lacks(uid):
+                self._pod_metrics.forget(uid)
         for uid in self._readiness.uids():  # a result may come after the end of its pod
             if message.lacks(uid):
                 self._readiness.forget(uid)
@@ -159,6 +165,7 @@ class StatusManager(Actor):
         self._served.gone(uid)
         self._readiness.forget(uid)
         self._devices.forget(uid)
+        self._pod_metrics.forget(uid)
         self._saver.save_soon()
         if probe_address(gone):
             self.tell(PROBER, PodAddress(uid, ""))

@@ -46,6 +46,20 @@ class PodMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._leftovers: dict[str, str] = {}
+        """Phase of the worker, by UID."""
+
+    def leftover(self, uid: str, worker_phase: str) -> None:
+        """A worker ends a pod that is in the runtime and in no source."""
+        self._leftovers[uid] = worker_phase
+
+    def leftovers(self) -> list[str]:
+        """Their UIDs."""
+        return list(self._leftovers)
+
+    def forget(self, uid: str) -> None:
+        """No worker has this leftover any more."""
+        self._leftovers.pop(uid, None)
 
     def changed(self, before: TrackedPod, after: TrackedPod) -> None:
         """Count a change of a pod's status."""
@@ -76,6 +90,10 @@ class PodMetrics:
         for config, lifecycle, label in product(("desired", "orphan"), _LIFECYCLE_LABELS, STATIC_LABELS.values()):
             count = counts[config, lifecycle, label]
             self._metrics.gauge("kubelet_working_pods", count, config=config, lifecycle=lifecycle, static=label)
+        left = Counter(LIFECYCLES.get(phase, "sync") for phase in self._leftovers.values())
+        for lifecycle in _LIFECYCLE_LABELS:
+            labels = {"config": "runtime_only", "lifecycle": lifecycle, "static": "unknown"}
+            self._metrics.gauge("kubelet_working_pods", left[lifecycle], **labels)
 
     def _resizes(self, pods: Iterable[TrackedPod]) -> None:
         resizes = [each.observed.resize for each in pods if each.observed.resize is not None]

@@ -266,6 +266,21 @@ async def test_pods_and_ends_of_containers_are_counted(tmp_path):
         assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", ""): 1}
 
 
+async def test_leftovers_in_the_runtime_count_as_working_pods_until_their_worker_has_ended_them(tmp_path):
+    async with started(tmp_path) as harness:
+        for uid in ("u1", "u2", "u3"):
+            await harness.deliver(PodObserved(uid, b"", worker_phase="terminating"))
+        left = ("runtime_only", "terminating", "unknown")
+        assert await numbers(harness, "kubelet_working_pods") == {left: 3}
+        await harness.deliver(PodObserved("u1", b"", worker_phase="terminated", gone=True))
+        assert await numbers(harness, "kubelet_working_pods") == {left: 2}
+        await harness.deliver(seen(uid="u2"))
+        assert await numbers(harness, "kubelet_working_pods") == {left: 1, ("desired", "sync", ""): 1}
+        snapshot = await harness.deliver(GetMetrics())
+        labels = [one.labels for one in snapshot.samples if one.name == "kubelet_working_pods"]
+        assert sum(one["config"] == "runtime_only" for one in labels) == 3
+
+
 async def test_a_pod_without_room_for_its_volumes_is_counted_once_as_refused(tmp_path):
     async with started(tmp_path) as harness:
         nothing = PodRuntime(uid="u1", at=1.0)
