@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from supervision.metrics import Kind, Metric
 from supervision.protocol import MetricSample
@@ -40,9 +41,17 @@ def _histogram(sample: MetricSample) -> Iterator[str]:
     start = f"{name}_bucket{labels[:-1]}," if labels else f"{name}_bucket{{"
     for bound, count in zip([*sample.bounds, float("inf")], sample.counts, strict=True):
         running += count
-        yield f'{start}le="{number(bound)}"}} {running}'
+        yield f'{start}le="{_bound(bound)}"}} {running}'
     yield f"{name}_sum{labels} {number(sample.value)}"
     yield f"{name}_count{labels} {running}"
+
+
+def _bound(value: float) -> str:
+    """A bound is a label, so it is written as Go writes it: with an exponent below 0.0001 and from a million."""
+    if value in (0.0, float("inf")) or 1e-4 <= abs(value) < 1e6:
+        return number(value)
+    digits = Decimal(repr(float(value))).normalize().as_tuple().digits
+    return f"{value:.{len(digits) - 1}e}"
 
 
 def labels_of(labels: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
@@ -46,6 +47,20 @@ def test_a_histogram_runs_up():
         'took_seconds_sum{a="b"} 2.5',
         'took_seconds_count{a="b"} 6',
     ]
+
+
+@pytest.mark.parametrize(
+    ("bound", "text_"),
+    [
+        (262144.0, "262144"), (604800.0, "604800"), (999999.0, "999999"), (1e6, "1e+06"), (1048576.0, "1.048576e+06"),
+        (15552000.0, "1.5552e+07"), (1048576, "1.048576e+06"), (0.0001, "0.0001"), (0.00001, "1e-05"), (0.005, "0.005"),
+        (2.5e21, "2.5e+21"), (0.0, "0"),
+    ],
+)  # fmt: skip
+def test_a_bound_of_a_bucket_is_the_label_that_go_writes(bound, text_):
+    known = Catalogue([histogram("size_bytes", "size")])
+    page = text([MetricSample("histogram", "size_bytes", {}, 1.0, [bound], [1, 0])], known)
+    assert page.splitlines()[2] == f'size_bytes_bucket{{le="{text_}"}} 1'
 
 
 @given(st.floats(allow_nan=False) | st.integers())
