@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from actors.shared.linux.architecture import architecture
 from supervision.time_scale import scaled
 
 from . import pause
 from .errors import MissingPrograms
-from .oci import LayerEntry, OciImage, OciLayout, architecture, build
+from .oci import LayerEntry, OciImage, OciLayout, build
 
 SANDBOX_IMAGE: Final = "registry.k8s.io/pause:3.9"
 BUSYBOX_IMAGE: Final = "docker.io/library/busybox:latest"

@@ -21,7 +21,6 @@ _CONFIG: Final = "application/vnd.oci.image.config.v1+json"
 _LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
 _INDEX: Final = "application/vnd.oci.image.index.v1+json"
 _EPOCH: Final = "1970-01-01T00:00:00Z"
-_ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 
 
 class LayerEntry(msgspec.Struct, frozen=True):
@@ -58,11 +57,6 @@ class OciLayout(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[BuiltImage, ...]
     index: bytes
     blobs: dict[str, bytes]
-
-
-def architecture(machine: str) -> str:
-    """The architecture's name in images, for the output of `uname -m`."""
-    return _ARCHITECTURES.get(machine, machine)
 
 
 def build(images: Iterable[OciImage], arch: str) -> OciLayout:

@@ -8,9 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from actors.shared.kube.extended_resources import is_extended
+from actors.shared.linux.architecture import architecture
 from supervision.backoff import RetrySchedule
-
-from .node_status.machine import architecture
 
 Json = dict[str, Any]
 RETRIES: Final = RetrySchedule(first=0.1, limit=7.0)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from actors.shared.config.version import MAJOR, MINOR, git_version
+from actors.shared.linux.architecture import architecture
 from supervision.protocol import MetricSample, Tree
 
 _TREE: Final = (
@@ -78,7 +79,7 @@ def version_samples() -> Iterable[MetricSample]:
     build = {
         "build_date": "", "compiler": platform.python_implementation(), "git_commit": "", "git_tree_state": "",
         "git_version": git_version(), "go_version": "", "major": str(MAJOR), "minor": str(MINOR),
-        "platform": f"linux/{platform.machine()}",
+        "platform": f"linux/{architecture()}",
     }  # fmt: skip
     version = f"{MAJOR}.{MINOR}"
     yield MetricSample("gauge", "kubernetes_build_info", build, 1)

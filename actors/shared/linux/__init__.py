@@ -1,5 +1,6 @@
 """Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them.
 
+architecture.py      the architecture of this machine, by Go's name for it
 beneath.py           opens and creates user-supplied paths without leaving their directory
 cgroup_files.py      the files and directories of one cgroup
 cgroup_hierarchy.py  one mounted cgroup hierarchy: how a cgroup is created and limited in it

@@ -7,19 +7,10 @@ import re
 from pathlib import Path
 from typing import Final
 
+from actors.shared.linux.architecture import architecture
+
 from .facts import NodeSystemInfo
 
-ARCHITECTURES: Final = {
-    "x86_64": "amd64",
-    "aarch64": "arm64",
-    "armv7l": "arm",
-    "armv6l": "arm",
-    "i686": "386",
-    "ppc64le": "ppc64le",
-    "s390x": "s390x",
-    "riscv64": "riscv64",
-}
-"""Go's names of uname's machines."""
 _OS_RELEASE: Final = ("etc/os-release", "usr/lib/os-release")
 _MACHINE_ID: Final = ("etc/machine-id", "var/lib/dbus/machine-id")
 _PRETTY_NAME: Final = re.compile(r"^PRETTY_NAME=(.*)$", re.MULTILINE)
@@ -39,11 +30,6 @@ def read_machine(root: str = "/") -> NodeSystemInfo:
         architecture=architecture(),
         swap_bytes=_swap(_read(place / "proc/meminfo")),
     )
-
-
-def architecture() -> str:
-    machine = platform.machine()
-    return ARCHITECTURES.get(machine, machine)
 
 
 def _system_uuid(place: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from actors.api_clients.heartbeat_client.node_status.machine import architecture, read_machine
+from actors.api_clients.heartbeat_client.node_status.machine import read_machine
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.registration import (
     KEEP_VOLUMES,
@@ -14,6 +14,7 @@ from actors.api_clients.heartbeat_client.registration import (
     new_node,
     reconciled,
 )
+from actors.shared.linux.architecture import architecture
 
 ATTACH = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 
