@@ -155,7 +155,7 @@ deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python
 	@command -v dpkg-shlibdeps >/dev/null && command -v strip >/dev/null || { echo "missing: dpkg-dev, with binutils" >&2; exit 1; }
 	rm -f $(DIST)/troupelet_*.deb
 	stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
-	make install DESTDIR="$$stage" PREFIX=/usr/lib/troupelet >/dev/null
+	make install DESTDIR="$$stage" PREFIX=/usr/lib/troupelet PIP_FLAGS=--no-compile >/dev/null
 	$(DATED) etc/debian/build.sh "$$stage" /usr/lib/troupelet "$(DIST)"
 
 .PHONY: image
@@ -166,7 +166,7 @@ image: deb  ## dist/troupelet-*.oci.tar, the Debian package in a small Debian; a
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"
-	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall "$$(echo $(DIST)/troupelet-*.whl)[top,completion]"
+	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall $(PIP_FLAGS) "$$(echo $(DIST)/troupelet-*.whl)[top,completion]"
 	[ -z "$(DESTDIR)" ] || grep -rlI -- "$(DESTDIR)$(PREFIX)" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/pyvenv.cfg" \
 	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"

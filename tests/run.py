@@ -1,6 +1,6 @@
 """All tests in phases, each as parallel as it may be: `make test`. The closing line of pytest ends each phase.
 
-One file of tests runs in one process, as many files at once as there are cores, and one more where they mostly wait.
+One file of tests runs in one process, as many files at once as there are cores, and more where they mostly wait.
 Tests marked `alone` change or measure what the whole host has, and come last. What failed is named at the end; nothing
 runs twice.
 """
@@ -45,7 +45,8 @@ class Phase(NamedTuple):
     markers: str
     parallel: bool
     more: int = 0
-    """Processes beside one a core: for tests that mostly wait for a timer or another program."""
+    """Processes beside one a core: for tests that mostly wait for a timer or another program (a third of their time
+    is the processor's where containers are real, half of it where only the agent is)."""
     folders: tuple[str, ...] = PROCESSES
     """Where its tests are; to read all the others, too, takes each process half a minute."""
 
@@ -57,8 +58,8 @@ PHASES = (
         parallel=True,
         folders=("tests",),
     ),
-    Phase("real processes", "tree and not node and not alone", parallel=True),
-    Phase("real containers", "node and not alone", parallel=True, more=1),
+    Phase("real processes", "tree and not node and not alone", parallel=True, more=1),
+    Phase("real containers", "node and not alone", parallel=True, more=2),
     Phase("alone", "alone", parallel=False),
 )
 

@@ -21,7 +21,7 @@ from tests.support.apiserver import ApiServer
 from tests.support.broken_node import NODE, BrokenNode, broken_node
 from tests.support.fake_cri import Fault
 
-pytestmark = pytest.mark.tree
+pytestmark = [pytest.mark.tree, pytest.mark.slow]
 SCREEN = 24
 SYSTEMD_WANTED = (
     'expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/x" instead'

@@ -27,11 +27,16 @@ BUILT = "TROUPELET_TEST_DEB"
 """Environment variable: a package that was built before, to be tested instead of a new one."""
 
 
+UNCOMPRESSED = {"DPKG_DEB_COMPRESSOR_TYPE": "none"}
+"""What is in the package does not depend on it, and compressing takes half of the time."""
+
+
 @pytest.fixture(scope="module")
-def package() -> Path:
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get(BUILT, ""):
         return Path(given)
-    return SOURCES / make("deb", seconds=1700).splitlines()[-1]
+    directory = tmp_path_factory.mktemp("dist")
+    return Path(make("deb", f"DIST={directory}", seconds=1700, environment=UNCOMPRESSED).splitlines()[-1])
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ import pytest
 from actors.shared.config.paths import run_dir_of
 from tests.support.tcp_ports import free_port
 
-pytestmark = pytest.mark.tree
+pytestmark = [pytest.mark.tree, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 SUPERVISE = [sys.executable, "-m", "actors.agent.command"]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

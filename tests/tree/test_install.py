@@ -23,7 +23,7 @@ def prefix() -> Iterator[Path]:
     """As a package is built: staged below DESTDIR, then moved to where it says that it is."""
     with tempfile.TemporaryDirectory(prefix="inst-") as directory:
         stage, place = Path(directory, "stage"), Path(directory, "opt")
-        said = make("install", f"DESTDIR={stage}", f"PREFIX={place}", seconds=800)
+        said = make("install", f"DESTDIR={stage}", f"PREFIX={place}", f"DIST={directory}/dist", seconds=800)
         assert f"installed: {stage}{place}/bin/supervise" in said
         Path(f"{stage}{place}").rename(place)
         yield place
@@ -95,12 +95,11 @@ def test_manual_pages_and_completion_are_where_the_system_looks_below_a_prefix(p
         assert share.joinpath(place).read_text() == run(prefix, "supervise", "completion", shell).stdout
 
 
-def test_the_same_sources_make_the_same_wheel(tmp_path: Path) -> None:
+def test_the_same_sources_make_the_same_wheel(prefix: Path, tmp_path: Path) -> None:
     """Whatever the terminal, the time zone and the environment of who builds it."""
-    make("wheel", f"DIST={tmp_path / 'one'}", seconds=400)
     odd = {"COLUMNS": "200", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7", "TROUPELET_ROOT_DIR": "/elsewhere"}
-    make("wheel", f"DIST={tmp_path / 'two'}", seconds=400, environment=odd)
-    (one,), (two,) = tmp_path.glob("one/*.whl"), tmp_path.glob("two/*.whl")
+    make("wheel", f"DIST={tmp_path}", seconds=400, environment=odd)
+    (one,), (two,) = prefix.parent.glob("dist/*.whl"), tmp_path.glob("*.whl")
     assert one.read_bytes() == two.read_bytes()
 
 

@@ -23,8 +23,9 @@ def wait_serves(found: Joined) -> None:
 @pytest.fixture(scope="module")
 def site(session_runtime: RealRuntime) -> Iterator[Joined]:
     with joined(
-        session_runtime, f"site{next(_numbers)}", nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s"
-    ) as found:
+        session_runtime, f"site{next(_numbers)}",
+        nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s", volumeStatsAggPeriod="5s",
+    ) as found:  # fmt: skip
         wait_serves(found)
         yield found
 

@@ -27,6 +27,7 @@ def server(real_runtime: RealRuntime) -> Iterator[ApiProcess]:
         yield found
 
 
+@pytest.mark.slow
 def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
     real_runtime: RealRuntime, server: ApiProcess
 ) -> None:

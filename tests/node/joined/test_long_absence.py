@@ -35,6 +35,7 @@ def unready(name: str) -> dict[str, object]:
     return pod(name, container("main", "sh", "-c", script, readinessProbe=probe), terminationGracePeriodSeconds=0)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_changes_while_the_server_is_away_are_reported_when_it_is_back(own: Joined, server: ApiProcess) -> None:
     own.node.write("withdrawn", json.dumps(pod("withdrawn")))

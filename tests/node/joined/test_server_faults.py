@@ -12,6 +12,7 @@ import pytest
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, Joined, condition, container, is_ready, pod, status
 
+pytestmark = pytest.mark.slow
 Injury = Callable[[ApiProcess], None]
 CATCH_UP_SECONDS = 60.0
 
