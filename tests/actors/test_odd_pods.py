@@ -165,7 +165,7 @@ def driven(tmp_path: Path) -> Driven:
     return node
 
 
-async def test_no_odd_pod_ends_a_worker(tmp_path):
+async def test_no_malformed_pod_ends_a_worker(tmp_path):
     for number, (what, data) in enumerate(odd_pods()):
         try:
             async with driven(tmp_path / str(number)) as node:
@@ -196,7 +196,7 @@ async def told(harness: Harness, *messages: Any, what: str, seconds: float = 0.0
     return answer
 
 
-async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
+async def test_no_malformed_pod_ends_the_volume_manager(tmp_path, monkeypatch):
     monkeypatch.setattr(propagation, "make_shared", lambda path: False)
     monkeypatch.setattr(memory_mounts, "mount_memory", lambda *_: True)
     answers = []
@@ -216,7 +216,7 @@ async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
     assert answers.count(VolumesMounted) > 100, "volumes are mounted"
 
 
-async def test_no_odd_pod_ends_the_container_manager(tmp_path):
+async def test_no_malformed_pod_ends_the_container_manager(tmp_path):
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
     (tmp_path / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
@@ -231,7 +231,7 @@ async def test_no_odd_pod_ends_the_container_manager(tmp_path):
     assert answers.count(PodAdmitted) > 100, "pods are admitted"
 
 
-async def test_no_odd_pod_ends_the_prober(tmp_path, monkeypatch):
+async def test_no_malformed_pod_ends_the_prober(tmp_path, monkeypatch):
     tried: list[object] = []
 
     async def refused(host, port, tls=None, whose=""):
@@ -255,7 +255,7 @@ async def test_no_odd_pod_ends_the_prober(tmp_path, monkeypatch):
     assert len(tried) > 4 * len(pods), "the probes have run"
 
 
-async def test_no_odd_pod_ends_the_status_manager(tmp_path):
+async def test_no_malformed_pod_ends_the_status_manager(tmp_path):
     answers: list[Any] = []
     for number, (what, data) in enumerate(odd_pods()):
         agent = Agent(root_dir=f"{tmp_path}/{number}", node_ip="192.0.2.1", workers=2)

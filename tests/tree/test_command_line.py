@@ -107,7 +107,7 @@ def test_the_tree_has_all_there_is_to_know(tmp_path: Path) -> None:
         assert shown["group"]["kind"] == "supervisor"
 
 
-def test_status_tells_ready_from_degraded_from_stopped_by_exit_code(tmp_path: Path) -> None:
+def test_the_exit_code_of_status_distinguishes_ready_degraded_and_stopped(tmp_path: Path) -> None:
     slow = {"a": {"backoff_seconds": 30, "backoff_max_seconds": 30}}
     with agent(tmp_path, slow) as found:
         assert found.supervise("status").returncode == 0

@@ -157,7 +157,7 @@ def as_kubelet(words: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("document", [name for name in DOCUMENTS if (ROOT / name).exists()])
-def test_every_documented_command_does_what_the_document_says(document: str, node: Node) -> None:
+def test_every_documented_command_behaves_as_documented(document: str, node: Node) -> None:
     node.was_ready = False
     for command in commands(document):
         program, *words = shlex.split(command)

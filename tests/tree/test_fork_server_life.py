@@ -158,7 +158,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     assert not any(exists(pid) for pid in pids)
 
 
-def test_a_question_asked_while_the_other_starts_is_answered_when_it_is_there(tmp_path: Path) -> None:
+def test_a_question_to_an_actor_that_starts_is_answered_once_it_is_in_service(tmp_path: Path) -> None:
     with fork_server_running(f"{HERE}:asking", tmp_path / "run") as fork_server:
         fork_server.kill("echo")
         fork_server.kill("asking")

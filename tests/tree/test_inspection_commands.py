@@ -129,7 +129,7 @@ def stopped(node: Node, actor: str) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def test_a_wedged_status_manager_is_reported_and_the_runtime_is_asked(node: Node) -> None:
+def test_a_wedged_status_manager_is_reported_and_the_runtime_is_queried(node: Node) -> None:
     with stopped(node, "status_manager"):
         done = node.supervise("pods")
     assert done.returncode == 0, done.stderr

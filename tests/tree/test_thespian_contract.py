@@ -175,7 +175,7 @@ def test_wakeup_after(system: Any) -> None:
     assert _answers(system, parent, "wake", ["woken", "soon"])
 
 
-def test_a_parent_learns_of_the_exit_of_its_child(system: Any) -> None:
+def test_a_parent_gets_the_exit_of_its_child(system: Any) -> None:
     parent = system.createActor(Parent)
     system.ask(parent, "create", 5)
     assert _answers(system, parent, "end child", ["exited", True])

@@ -47,7 +47,7 @@ def test_a_plain_actor_that_hangs_is_found_by_its_heartbeat(tmp_path: Path) -> N
         assert "hang" in fork_server.tree()["echo"].last_incident
 
 
-def test_a_plain_actor_creates_a_child_and_learns_of_its_end(tmp_path: Path) -> None:
+def test_a_plain_actor_creates_a_child_and_gets_its_exit(tmp_path: Path) -> None:
     with fork_server_running(TREE, tmp_path / "run") as fork_server:
         assert ask(fork_server, "parent", "create") == ["answered", "from parent"]
         (child,) = [state for state in fork_server.tree().values() if state.parent == "parent"]

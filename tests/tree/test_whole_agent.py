@@ -76,7 +76,7 @@ def configz(agent: AgentCommand) -> dict[str, object]:
     return found
 
 
-def test_systemd_hears_ready_once_all_is_in_service_then_its_watchdog_then_stopping(files: AgentFiles) -> None:
+def test_systemd_gets_ready_once_all_is_in_service_then_its_watchdog_then_stopping(files: AgentFiles) -> None:
     with (
         ServiceManager(files.directory / "notify") as systemd,
         files.start(**systemd.environment, WATCHDOG_USEC="1500000") as agent,

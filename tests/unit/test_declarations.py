@@ -98,7 +98,7 @@ def test_a_standalone_agent_has_no_heartbeat_client_and_sends_it_nothing():
 
 
 @pytest.mark.parametrize("name", [POD_CONFIG, STATUS_MANAGER, CONFIG_CONTROLLER])
-def test_the_client_of_the_api_server_is_asked_for_its_state_by_an_agent_that_joins_a_cluster(name: ActorName):
+def test_the_state_of_the_api_client_is_requested_by_an_agent_that_joins_a_cluster(name: ActorName):
     assert KUBE_CLIENT in box(name, Agent(standalone=False)).feeders
     assert KUBE_CLIENT not in box(name, Agent()).feeders
 

@@ -56,7 +56,7 @@ def test_every_declared_policy_is_valid() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in walk(WHOLE)])
-def test_the_config_controller_knows_each_default_policy(name: str) -> None:
+def test_the_config_controller_has_each_default_policy(name: str) -> None:
     """It validates a changed file against the running tree, which has names and no declarations."""
     spec = next(spec for full, _, spec in walk(WHOLE) if full == name)
     patterns = [pattern for pattern in RELATIONS.policies if fnmatchcase(name, pattern)]

@@ -258,7 +258,7 @@ async def test_an_object_that_is_forbidden_for_a_moment_is_waited_for(tmp_path: 
 
 
 @pytest.mark.parametrize(("strategy", "reads"), [("Get", 2), ("Cache", 1)])
-async def test_without_watches_objects_are_asked_for(tmp_path: Path, strategy: str, reads: int) -> None:
+async def test_without_watches_objects_are_requested(tmp_path: Path, strategy: str, reads: int) -> None:
     async with cluster(tmp_path) as server:
         add_settings(server)
         add_pod(server, "a", **MOUNTED)

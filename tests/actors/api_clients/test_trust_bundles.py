@@ -36,7 +36,7 @@ async def followed(harness: Harness[KubeClient], server: ApiServer) -> None:
     await harness.wait(lambda: server.store.is_watched(watched), "a watch of the bundles")
 
 
-async def test_bundles_are_watched_once_a_pod_uses_one_and_changes_are_told(tmp_path: Path) -> None:
+async def test_bundles_are_watched_once_a_pod_uses_one_and_changes_are_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server, harness_of(joined(server, **ON)) as harness:
         add_bundle(server, tmp_path, "roots")
         add_pod(server, "plain")
@@ -76,7 +76,9 @@ async def test_a_question_finds_the_version_that_the_server_has(tmp_path: Path) 
         assert [json.loads(body)["metadata"]["name"] for body in found.bodies] == ["roots"]
 
 
-async def test_a_server_without_bundles_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bundles_are_requested_again_from_a_server_that_lacked_their_api(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trust_bundles, "AGAIN_SECONDS", 0.05)
     async with cluster(tmp_path) as server, harness_of(joined(server, **ON)) as harness:
         add_bundle(server, tmp_path, "roots")
@@ -88,7 +90,7 @@ async def test_a_server_without_bundles_is_asked_again(tmp_path: Path, monkeypat
         assert (await harness.deliver(GetTrustBundles(name="roots"))).bodies
 
 
-async def test_bundles_that_the_node_may_not_list_are_told_with_the_reason(
+async def test_bundles_that_the_node_may_not_list_are_reported_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(NODE_RULES, ("certificates.k8s.io", BUNDLES))

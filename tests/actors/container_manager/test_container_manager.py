@@ -102,7 +102,7 @@ async def test_the_burstable_tier_has_the_shares_of_its_pods(host):
         assert host.read("/kubepods/burstable", "cpu.shares") == "256"
 
 
-async def test_memory_that_pods_request_is_kept_from_the_tiers_below_theirs(host):
+async def test_memory_that_pods_request_is_reserved_from_lower_qos_tiers(host):
     for cgroup in ("/kubepods/burstable", "/kubepods/besteffort"):
         host.dress(cgroup)
     reserving = {"qosReserved": {"memory": "50%"}, "featureGates": {"QOSReserved": True}}
@@ -339,7 +339,7 @@ async def test_a_runtime_that_reports_no_driver_leaves_the_configured_one(host, 
         assert manager.sent(CgroupDriverLearnt) == []
 
 
-async def test_a_late_runtime_is_asked_for_its_driver_again(host):
+async def test_the_cgroup_driver_of_a_late_runtime_is_requested_again(host):
     answers = [None, None, "systemd"]
     async with host.start(driver="cgroupfs", answer=lambda **_: answers.pop(0)) as manager:
         await manager.settle()
@@ -482,7 +482,7 @@ async def test_memory_of_pods_is_protected_on_v2_and_no_longer_when_the_policy_g
 
 
 @pytest.mark.parametrize(("policy", "cpus"), [("none", "0,1,2"), ("static", "")])
-async def test_pods_may_use_all_cpus_on_v2_and_systemd_knows_of_it(host, policy, cpus):
+async def test_pods_may_use_all_cpus_on_v2_and_systemd_has_the_same_limit(host, policy, cpus):
     write_sysfs(host.root, machine(cores=3))
     host.unify("/kubepods.slice")
     config = {} if policy == "none" else {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}

@@ -47,7 +47,7 @@ def thing(uid: str) -> bytes:
     return encode(pod_of(asking("a", "100m"), {"name": "b", "image": "i", "resources": limits}, uid=uid))
 
 
-async def test_the_device_manager_hears_nothing_of_pods_that_ask_for_no_device(host: Host) -> None:
+async def test_the_device_manager_gets_no_message_of_pods_without_devices(host: Host) -> None:
     async with host.start() as manager:
         assert isinstance(await admit(manager, "u", pod()), PodAdmitted)
         await manager.deliver(KnownPods(WORKER, 1, ["u"]))
@@ -99,7 +99,7 @@ async def test_devices_of_a_plugin_do_not_wait_for_the_nodes_list(host: Host) ->
         assert refused.reason == f"OutOf{THING}"
 
 
-async def test_no_plugin_is_asked_for_what_a_resource_claim_stands_for(host: Host) -> None:
+async def test_no_plugin_allocates_a_resource_that_a_claim_provides(host: Host) -> None:
     mapped = {"containerName": "b", "resourceName": THING, "requestName": "r"}
     status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": [mapped]}}
     claimed = msgspec.json.encode({**msgspec.json.decode(thing("u")), "status": status})

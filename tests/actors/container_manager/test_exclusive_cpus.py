@@ -323,7 +323,7 @@ NUMA = machine(sockets=2, nodes=2, cores=4)
         ("none", "container", ["2", "3"], ["1-2", "3-5"]),
     ],
 )
-async def test_cpus_are_aligned_as_the_topology_policy_says(host, policy, scope, containers, given):
+async def test_cpus_are_aligned_by_the_topology_policy(host, policy, scope, containers, given):
     write_sysfs(host.root, NUMA)
     options = {"topologyManagerPolicy": policy, "topologyManagerScope": scope}
     async with host.start(**STATIC, **options) as manager:

@@ -347,7 +347,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("target", ODD)
-def test_an_odd_target_is_answered_and_counted(target, caplog):
+def test_a_malformed_target_is_answered_and_counted(target, caplog):
     with caplog.at_level(logging.ERROR):
         (head,), metrics = asyncio.run(
             answered([b"GET " + target + b" HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n"])

@@ -92,7 +92,7 @@ def test_a_client_with_many_silent_connections_keeps_no_other_out():
     asyncio.run(story())
 
 
-def test_a_client_that_asks_stays_connected_longer_than_a_silent_one():
+def test_a_client_that_sends_requests_stays_connected_longer_than_a_silent_one():
     async def story():
         port = free_port()
         async with harness(port):

@@ -90,7 +90,7 @@ def test_a_stopped_container_is_an_error_and_a_missing_pod_a_404(tmp_path):
     serve(Node(tmp_path), story)
 
 
-def test_each_method_is_answered_as_there_or_said_not_to_be_allowed(tmp_path):
+def test_each_method_is_answered_or_refused_as_not_allowed(tmp_path):
     async def story(node: Node) -> None:
         for method, path, code in METHODS:
             found, text = await node.fetch(path, method=method)
@@ -282,7 +282,7 @@ def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
     serve(Node(tmp_path), story)
 
 
-def test_stats_without_a_runtime_are_an_error_and_say_so_in_the_metrics(tmp_path):
+def test_stats_without_a_runtime_are_an_error_and_counted_in_the_metrics(tmp_path):
     async def story(node: Node) -> None:
         code, text = await node.fetch("/stats/summary")
         assert (code, "runtime" in text) == (500, True)

@@ -141,7 +141,9 @@ async def test_without_a_caller_the_rate_decides(tracer: RecordingTracer, ended:
     assert ended == []
 
 
-async def test_spans_of_failures_and_unknown_paths_say_so(every: RecordingTracer, ended: list[Span]) -> None:
+async def test_spans_of_failures_and_unknown_paths_have_an_error_status(
+    every: RecordingTracer, ended: list[Span]
+) -> None:
     async with serving(every) as port:
         for path in ("/broken", "/pods", "/no/where", "/containerLogs/d/p/c"):
             await get(port, path)

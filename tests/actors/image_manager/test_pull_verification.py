@@ -73,7 +73,7 @@ def test_a_pod_without_credentials_fails_under_policy_never(fake: FakeRuntime) -
         (GATE_OFF, False),
     ],
 )
-def test_an_image_that_was_preloaded_is_verified_only_where_the_policy_asks_for_it(
+def test_a_preloaded_image_is_verified_only_with_that_policy(
     fake: FakeRuntime, config: dict[str, Any], verified: bool
 ) -> None:
     async def preload(harness: Harness, fake: FakeRuntime) -> None:

@@ -43,7 +43,7 @@ async def exported(harness: Harness, collector: Collector, name: str) -> Receive
     return collector.named(name)[0]
 
 
-async def test_a_pull_is_in_the_trace_of_the_pod_that_asked(tmp_path: Path) -> None:
+async def test_a_pull_is_in_the_trace_of_the_pod_that_requested_it(tmp_path: Path) -> None:
     with Collector() as collector:
         async with manager(FakeRuntime(), tmp_path, Tracing(endpoint=collector.endpoint)) as harness:
             assert isinstance(await harness.ask(wanted(True)), ImageReady)

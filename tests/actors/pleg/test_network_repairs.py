@@ -66,7 +66,7 @@ def test_a_network_that_is_not_ready_is_reported_and_restored_if_managed(fake, m
     tell(story, managed_runtime=managed)
 
 
-def test_a_worker_that_missed_the_ready_network_learns_of_it_with_the_next_relist(fake):
+def test_a_worker_that_missed_the_ready_network_gets_it_with_the_next_relist(fake):
     async def story(harness: Node) -> None:
         count = len(harness.outbox)
         await harness.advance(STATUS_SECONDS)

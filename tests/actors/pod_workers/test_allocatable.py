@@ -26,14 +26,14 @@ async def shown_limit(node: Driven) -> int:
     return int(found)
 
 
-async def test_a_container_manager_that_was_restarted_is_asked_again(tmp_path: Path) -> None:
+async def test_a_question_is_repeated_to_a_restarted_container_manager(tmp_path: Path) -> None:
     async with Driven(tmp_path) as node:
         node.answer(GetNodeResources, resources(1 << 30))
         await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
         assert await shown_limit(node) == 1 << 30
 
 
-async def test_a_container_manager_that_does_not_answer_is_asked_again(tmp_path: Path) -> None:
+async def test_a_question_is_repeated_to_a_container_manager_that_does_not_answer(tmp_path: Path) -> None:
     node = Driven(tmp_path)
     node.answer(GetNodeResources, AskTimeout("no answer"))
     async with node:

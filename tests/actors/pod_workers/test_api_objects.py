@@ -149,7 +149,7 @@ async def test_a_runtime_class_names_the_handler_and_an_unknown_one_is_waited_fo
         assert [request.runtime_handler for request in node.fake.requests_for("RunPodSandbox")] == ["runc"]
 
 
-async def test_while_the_sandbox_cannot_be_made_no_image_is_asked_for_again(tmp_path):
+async def test_while_the_sandbox_cannot_be_created_no_image_is_requested_again(tmp_path):
     def asked():
         return [question for _, question in node.harness.asks if isinstance(question, EnsureImage)]
 
@@ -201,7 +201,7 @@ async def test_a_container_whose_environment_names_too_large_objects_waits_and_n
         assert len(asked & node.objects.keys()) == 16
 
 
-async def test_pull_secrets_of_more_than_two_mebibytes_are_not_used_and_the_event_says_so(tmp_path):
+async def test_pull_secrets_of_more_than_two_mebibytes_are_not_used_and_have_an_event(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         document = json.dumps({"auths": {"r": {"auth": "x" * 700_000}}}).encode()
         refs = [ObjectRef("Secret", f"s{number}", "default") for number in range(30)]

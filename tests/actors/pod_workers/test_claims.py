@@ -105,7 +105,7 @@ async def test_a_pod_is_not_over_before_its_claims_are_unprepared(tmp_path) -> N
     assert waited[0].last_error == wrong
 
 
-async def test_a_pod_without_claims_asks_for_none(tmp_path) -> None:
+async def test_a_pod_without_claims_requests_none(tmp_path) -> None:
     async with Driven(tmp_path, joined=True) as node:
         manager = Manager(node)
         await node.want(pod())

@@ -87,7 +87,7 @@ async def test_a_network_that_is_not_ready_is_reported_with_each_try(tmp_path):
         assert told(node, "NetworkNotReady") == [(text, "")] * 4
 
 
-async def test_an_unhealthy_container_has_an_event_that_says_whether_it_restarts(tmp_path):
+async def test_the_event_of_an_unhealthy_container_states_whether_it_restarts(tmp_path):
     for policy, text in (("Always", ", will be restarted"), ("Never", "")):
         async with Driven(tmp_path / policy) as node:
             await node.want(pod(restartPolicy=policy))

@@ -380,7 +380,7 @@ async def test_a_container_that_a_new_pleg_does_not_see_is_started_again(tmp_pat
         assert node.attempts("a") == [1]
 
 
-async def test_news_of_before_the_sandbox_during_a_start_end_no_shard(tmp_path):
+async def test_a_runtime_event_from_before_the_sandbox_ends_no_shard(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("StartContainer", Fault(delay=0.05, times=1))
         await node.want(pod())
@@ -490,7 +490,7 @@ async def test_a_container_with_a_withdrawn_restart_ends_finally(tmp_path):
         assert (node.stage(), node.attempts("a")) == ("terminated", [0])
 
 
-async def test_a_deletion_is_never_undone(tmp_path):
+async def test_a_deletion_is_never_reverted(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         deleted = {"deletionTimestamp": "2023-11-14T22:13:20Z", "deletionGracePeriodSeconds": 1}

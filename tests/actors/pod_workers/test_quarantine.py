@@ -101,7 +101,7 @@ def reported_runtime(node: Driven) -> PodRuntime:
     return runtime
 
 
-async def test_a_pod_in_quarantine_of_which_the_runtime_has_nothing_is_reported_so(tmp_path):
+async def test_a_pod_in_quarantine_without_anything_in_the_runtime_is_reported_as_such(tmp_path):
     clock = VirtualClock(BEGAN)
     blame(tmp_path, clock)
     async with Driven(tmp_path, clock=clock) as node:

@@ -128,7 +128,7 @@ async def test_the_end_of_a_resize_is_reported_before_it_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("known", [True, False])
-async def test_the_runtime_learns_the_new_size_of_the_sandbox_where_it_asks_for_it(tmp_path, known):
+async def test_the_new_size_of_the_sandbox_is_sent_also_to_a_runtime_that_may_not_implement_it(tmp_path, known):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodAdmitted(question.uid, ""))
         if not known:
@@ -367,7 +367,7 @@ async def test_the_next_agent_finishes_a_resize(tmp_path, step):
         assert node.count_of(UPDATE) == asked
 
 
-async def test_a_resize_withdrawn_after_a_crash_is_undone(tmp_path):
+async def test_a_resize_withdrawn_after_a_crash_is_reverted(tmp_path):
     async with Driven(tmp_path) as first:
         await up(first, lambda question: PodAdmitted(question.uid, ""))
         first.fake.faults.add(UPDATE, Fault(answer_lost=True))

@@ -233,7 +233,7 @@ async def test_a_verdict_that_reached_a_new_worker_before_its_pods_is_repeated_w
         assert verdicts(harness) == [("liveness", "c1", False)]
 
 
-async def test_a_startup_result_is_repeated_until_the_worker_knows_it():
+async def test_a_startup_result_is_repeated_until_the_worker_has_it():
     harness, _ = started()
     async with harness:
         await harness.deliver(pod({"startup": {}}))
@@ -290,7 +290,7 @@ async def test_a_pod_that_returns_after_it_was_forgotten_is_probed_again():
         assert await probed_on(harness, runtime)
 
 
-async def test_a_worker_tells_the_prober_which_pods_it_knows(tmp_path):
+async def test_a_worker_sends_the_prober_the_list_of_its_pods(tmp_path):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()

@@ -161,7 +161,7 @@ async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: S
         ),
     ],
 )
-async def test_the_log_says_whether_the_pods_have_ended_and_names_those_that_have_not(
+async def test_the_log_states_whether_all_pods_have_ended_and_names_those_that_have_not(
     node: Node, bus: SystemBus, caplog: pytest.LogCaptureFixture, finished: bool, said: str, late: list[str]
 ) -> None:
     caplog.set_level("INFO")
@@ -220,7 +220,7 @@ async def test_the_shutdown_is_recorded_before_any_pod_is_killed(node: Node, bus
         assert names.index("KillPod") > [message for _, message in node.harness.outbox].index(told[0])
 
 
-async def test_pods_ended_by_the_shutdown_are_reported_after_boot_until_the_api_server_knows(
+async def test_pods_ended_by_a_shutdown_are_reported_after_boot_until_the_api_server_has_it(
     node: Node, bus: SystemBus, tmp_path: Path
 ) -> None:
     node.put("web")

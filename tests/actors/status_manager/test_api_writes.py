@@ -196,7 +196,7 @@ async def test_another_pod_of_the_same_name_is_left_alone(tmp_path):
         assert store.find("p")["status"]["phase"] == "Pending"
 
 
-async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path, caplog):
+async def test_a_pod_that_is_gone_at_the_server_is_not_requested_again(tmp_path, caplog):
     caplog.set_level("INFO")
     store = ApiNeighbour()
     bound = store.put(pod())

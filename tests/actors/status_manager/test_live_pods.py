@@ -82,7 +82,7 @@ async def test_a_pod_that_was_rejected_has_nothing_left_to_end(tmp_path: Path) -
         assert [one.finished for one in (await live(harness)).pods] == [True]
 
 
-async def test_a_pod_that_only_its_worker_knows_is_in_the_list(tmp_path: Path) -> None:
+async def test_a_pod_that_only_its_worker_has_is_in_the_list(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, ["u"]))
         (found,) = (await live(harness)).pods

@@ -113,7 +113,7 @@ async def test_an_older_observation_never_replaces_a_newer_one(tmp_path):
         assert (await pods(harness))[0]["status"]["containerStatuses"][0]["restartCount"] == 1
 
 
-async def test_a_worker_that_has_not_asked_the_runtime_yet_changes_no_status(tmp_path):
+async def test_a_worker_that_has_not_queried_the_runtime_changes_no_status(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
         await harness.deliver(seen(worker_phase="admitting", runtime=None))
@@ -317,9 +317,7 @@ async def addresses(harness: Harness) -> list[tuple[str, str]]:
         ("10.0.0.1,fd00::1", False, ["fd01::2", "10.1.0.2"], "10.1.0.2"),
     ],
 )
-async def test_the_prober_learns_where_a_pod_is_probed_and_when_it_is_gone(
-    tmp_path, node_ip, host_network, ips, probed
-):
+async def test_the_prober_gets_the_address_of_a_pod_and_its_end(tmp_path, node_ip, host_network, ips, probed):
     harness = started(tmp_path, node_ip=node_ip)
     async with harness:
         sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=ips)
@@ -333,7 +331,7 @@ async def test_the_prober_learns_where_a_pod_is_probed_and_when_it_is_gone(
         assert await addresses(harness) == [("u", probed)] * 2 + [("u", "")]
 
 
-async def test_the_prober_hears_nothing_of_a_pod_without_probes(tmp_path):
+async def test_the_prober_gets_no_message_of_a_pod_without_probes(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
         await harness.deliver(Hello(PROBER, 2))

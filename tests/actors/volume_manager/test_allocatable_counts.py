@@ -55,7 +55,7 @@ class Node:
         await self.counts.look()
 
 
-async def test_a_driver_is_asked_for_its_count_in_a_period_that_may_change_or_end() -> None:
+async def test_the_allocatable_count_of_a_driver_is_requested_in_a_period_that_may_change_or_end() -> None:
     node = Node()
     async with node.harness as harness:
         await node.look()
@@ -87,7 +87,7 @@ async def test_frequent_checks_do_not_restart_the_period() -> None:
         assert len(node.drivers.calls) == 2
 
 
-async def test_a_removed_driver_is_not_asked_for_its_count() -> None:
+async def test_the_allocatable_count_of_a_removed_driver_is_not_requested() -> None:
     node = Node()
     async with node.harness as harness:
         await node.look(nodeAllocatableUpdatePeriodSeconds=10)

@@ -39,7 +39,7 @@ async def test_a_volume_unknown_to_its_driver_is_removed_without_the_driver(
     assert "unpublish" not in storage.calls
 
 
-async def test_a_published_volume_with_a_later_final_error_is_still_undone(node: Node, storage: Storage) -> None:
+async def test_a_published_volume_with_a_later_final_error_is_still_unpublished(node: Node, storage: Storage) -> None:
     async with node.harness:
         assert await node.mount("w") == ""
         later = Node(node.root, storage)  # it stages the volume again for the next pod
@@ -77,7 +77,7 @@ async def test_a_device_unknown_to_its_driver_is_removed_without_the_driver(
     assert "unstage" not in storage.calls
 
 
-async def test_a_stage_with_a_final_error_after_an_uncertain_one_is_not_undone(node: Node, storage: Storage) -> None:
+async def test_a_stage_with_a_final_error_after_an_uncertain_one_is_not_unstaged(node: Node, storage: Storage) -> None:
     """The kubelet's markDeviceErrorState: an error that ends the operation ends the doubt, too."""
     async with node.harness:
         for step in (node.step(), node.device()):
@@ -104,7 +104,7 @@ async def test_a_device_with_a_final_error_in_one_pod_stays_staged_for_another(n
     assert storage.calls[-2:] == ["unpublish", "unstage"]
 
 
-async def test_a_device_of_another_volume_of_the_same_name_may_be_known_to_its_driver(
+async def test_a_device_of_another_volume_of_the_same_name_may_exist_at_its_driver(
     node: Node, storage: Storage
 ) -> None:
     storage.fails["stage"] = CallError("NodeStageVolume", "no", "INTERNAL")

@@ -91,7 +91,7 @@ async def test_a_volume_whose_ownership_change_failed_is_not_complete(node: Node
         assert storage.calls[-3:] == ["stage", "publish", "give"]
 
 
-async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_undone(
+async def test_a_volume_is_in_use_from_before_the_call_to_its_driver_until_it_is_unpublished(
     node: Node, storage: Storage
 ) -> None:
     async with node.harness:
@@ -149,7 +149,7 @@ async def test_a_device_is_staged_once_and_unstaged_by_a_later_incarnation(
 
 
 @pytest.mark.parametrize("fails", ["attached", "stage", "publish"])
-async def test_a_device_that_could_not_be_published_is_undone_with_its_pod(
+async def test_a_device_that_could_not_be_published_is_unpublished_with_its_pod(
     node: Node, storage: Storage, fails: str
 ) -> None:
     async with node.harness:
@@ -244,7 +244,7 @@ async def test_a_driver_that_requires_republishing_is_called_periodically(node: 
 
 
 @pytest.mark.parametrize("waits_for", ["driver", "secret", "attached", "publish"])
-async def test_a_volume_that_is_undone_while_it_is_published_again_stays_undone(
+async def test_a_volume_that_is_unpublished_while_it_is_republished_stays_unpublished(
     node: Node, storage: Storage, monkeypatch: pytest.MonkeyPatch, waits_for: str
 ) -> None:
     begun, gate, real = asyncio.Event(), asyncio.Event(), getattr(storage, waits_for)

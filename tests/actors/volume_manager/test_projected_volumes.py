@@ -125,7 +125,7 @@ async def test_other_volumes_have_a_place_below_a_volume_of_files_that_outlives_
         assert Path(answer.paths["d"], "sub", "other").is_dir()
 
 
-async def test_a_volume_with_a_missing_object_reports_it_and_its_worker_learns_when_it_appears(node: Node) -> None:
+async def test_a_volume_with_a_missing_object_reports_it_and_its_worker_is_notified_when_it_appears(node: Node) -> None:
     volume = {"name": "v", "configMap": {"name": "c"}}
     async with node.harness:
         answer = await node.mount(volume)

@@ -88,7 +88,7 @@ async def test_anchors_become_a_file_and_a_changed_bundle_changes_it(node: Node)
         assert set(asked) == {("roots", ""), ("", "a.b/c")}
 
 
-async def test_a_pod_that_waits_for_a_bundle_learns_when_it_appears(node: Node) -> None:
+async def test_a_pod_that_waits_for_a_bundle_starts_when_it_appears(node: Node) -> None:
     async with node.harness:
         answer = await node.mount(BY_NAME, BY_SIGNER)
         assert isinstance(answer, VolumesFailed)
@@ -123,7 +123,7 @@ async def test_the_file_is_private_to_the_only_user_of_the_pod(node: Node) -> No
         assert (file.st_mode & 0o777, file.st_uid) == (0o600, 0)
 
 
-async def test_without_the_gate_no_bundle_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_gate_no_bundle_is_requested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = Node(tmp_path, monkeypatch, {})
     node.found = TrustBundles([bundle(b"one")])
     async with node.harness:

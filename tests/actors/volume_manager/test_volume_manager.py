@@ -244,7 +244,7 @@ async def test_a_volume_with_many_files_is_removed_by_its_own_process(manager):
     assert [function.rpartition(":")[2] for function, _ in manager.disposed] == ["remove_volumes"]
 
 
-async def test_a_removal_that_fails_is_reported_and_can_be_asked_for_again(manager, monkeypatch):
+async def test_a_failed_removal_is_reported_and_can_be_repeated(manager, monkeypatch):
     monkeypatch.setattr(teardown, "have_few_files", lambda directories: False)
     manager.disposables["actors.volume_manager.host.teardown:remove_volumes"] = DisposableError(
         "OSError", "disk on fire"
@@ -406,7 +406,7 @@ async def unremoved(manager):
     return found
 
 
-async def test_an_orphan_that_somebody_else_removes_is_an_error_no_more(manager, tmp_path):
+async def test_an_orphan_that_another_process_removes_is_no_error_any_more(manager, tmp_path):
     directory = orphan(tmp_path)
     manager.disposables["actors.volume_manager.host.teardown:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:

@@ -131,7 +131,7 @@ def of_host() -> dict[str, list[str]]:
     return {**found, "nameserver": found["nameserver"][:3], "options": sorted(set(found["options"]))}
 
 
-def test_names_are_resolved_as_the_pods_policy_says(site: Joined) -> None:
+def test_names_are_resolved_by_the_dns_policy_of_the_pod(site: Joined) -> None:
     host = of_host()
     cluster = {
         "nameserver": ["10.96.0.10"],

@@ -31,7 +31,7 @@ def sh(site: Joined, name: str, script: str) -> str:
     return run(site, name, "sh", "-c", script)
 
 
-def test_files_of_config_maps_and_secrets_have_mode_group_and_place_as_asked_for(site: Joined) -> None:
+def test_files_of_config_maps_and_secrets_have_the_mode_group_and_path_of_the_spec(site: Joined) -> None:
     site.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
     site.api.call(
         "POST", "/api/v1/namespaces/elsewhere/secrets", {"metadata": {"name": "same"}, "stringData": {"k": "2"}}

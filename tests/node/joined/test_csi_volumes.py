@@ -110,7 +110,9 @@ def test_a_driver_of_an_unsupported_version_is_refused_with_a_reason(
         assert other.said[0][1].startswith(f"RegisterPlugin error -- {text}")
 
 
-def test_a_volume_is_attached_staged_once_published_to_each_pod_and_undone(site: Joined, driver: FakeDriver) -> None:
+def test_a_volume_is_attached_staged_once_published_to_each_pod_and_unpublished(
+    site: Joined, driver: FakeDriver
+) -> None:
     csi_driver(site, fsGroupPolicy="File", podInfoOnMount=True)
     volume(site, "disk", volumeAttributes={"kind": "fast"}, fsType="ext4")
     group = {"securityContext": {"fsGroup": 1001}}
@@ -182,7 +184,7 @@ def test_an_ephemeral_volume_is_published_only_if_the_driver_supports_it(site: J
     within(SECONDS, lambda: not left(site), "end of the mounts")
 
 
-def test_a_volume_outlives_the_volume_manager_and_waits_for_its_driver_to_be_undone(
+def test_a_volume_outlives_the_volume_manager_and_is_unpublished_once_its_driver_is_back(
     site: Joined, driver: FakeDriver
 ) -> None:
     csi_driver(site, attachRequired=False)
@@ -263,7 +265,7 @@ def loop_device(tmp_path: Path) -> Iterator[str]:
     subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
 
 
-def test_a_volume_is_a_device_of_the_containers_that_ask_for_one(
+def test_a_volume_is_a_device_of_the_containers_with_volume_devices(
     site: Joined, driver: FakeDriver, loop_device: str, tmp_path: Path
 ) -> None:
     csi_driver(site, attachRequired=False, fsGroupPolicy="File")

@@ -181,7 +181,7 @@ def test_without_a_choice_the_first_container_is_shown_and_stderr_names_it(
     assert err == "supervise: this is a of the containers a, b: choose with -c\n"
 
 
-def test_a_pod_of_which_only_a_sandbox_is_known_has_no_log_yet(node: Path) -> None:
+def test_a_pod_with_only_a_sandbox_has_no_log_yet(node: Path) -> None:
     with pytest.raises(CommandError, match="pod late has no container yet"):
         run(_Asked(node, [pod("late")], "late"))
 
@@ -194,7 +194,7 @@ def test_each_line_of_a_pod_may_begin_with_its_time(node: Path, capsys: pytest.C
     assert "--timestamps" in refusal(node, "pleg", "--timestamps")
 
 
-def test_the_name_of_an_actor_wins_unless_a_pod_is_asked_for(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_name_of_an_actor_wins_unless_the_kind_is_pod(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "of the actor" in shown(node, capsys, "pleg")
     assert shown(node, capsys, "--pod", "pleg", "--tail", "1") == "main of pleg\n"
     assert "of the actor" in shown(node, capsys)
@@ -278,7 +278,7 @@ def test_another_text_is_no_duration(capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
-def test_help_says_which_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_states_which_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser_of(["logs"])[0].parse_args(["logs", "--help"])
     assert "an actor's name wins, unless --pod is given" in " ".join(capsys.readouterr().out.split())

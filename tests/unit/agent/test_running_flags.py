@@ -38,7 +38,7 @@ def test_the_flags_of_the_agent_are_used_without_those_that_it_hides() -> None:
     assert of_agent(Flagz(flags, ("max-pods", "manifest-url-header"), {}, "v")) == ["--max-pods=5"]
 
 
-def test_relative_paths_are_meant_from_where_the_agent_was_started(tmp_path: Path) -> None:
+def test_relative_paths_start_at_the_working_directory_of_the_agent(tmp_path: Path) -> None:
     before = os.getcwd()
     with subprocess.Popen(["sleep", "100"], cwd=tmp_path) as process:
         try:
@@ -74,7 +74,7 @@ def test_flags_that_are_given_are_taken_as_they_are(words: list[str]) -> None:
         (NO_ANSWER, "are not known, so none are taken: away"),
     ],
 )
-def test_the_defaults_are_judged_and_called_so_if_no_agent_tells_its_flags(
+def test_the_defaults_are_validated_and_labelled_if_no_agent_has_flags(
     code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask(*given: object, **more: object) -> object:
@@ -87,7 +87,7 @@ def test_the_defaults_are_judged_and_called_so_if_no_agent_tells_its_flags(
     assert said in notes.getvalue()
 
 
-def test_an_agent_that_does_not_run_is_judged_by_the_flags_of_its_last_start(
+def test_an_agent_that_does_not_run_is_checked_with_the_flags_of_its_last_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask(*given: object, **more: object) -> object:
@@ -106,7 +106,7 @@ def test_an_agent_that_does_not_run_is_judged_by_the_flags_of_its_last_start(
     assert "no agent runs; with the flags of its last start: --root-dir=/r --config=a.yaml" in notes.getvalue()
 
 
-def test_no_verdict_is_given_for_an_agent_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_refuses_the_caller_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(*given: object, **more: object) -> object:
         raise CommandError(REFUSED, "permission denied")
 

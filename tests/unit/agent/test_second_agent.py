@@ -27,7 +27,7 @@ def test_a_second_agent_on_the_same_directory_is_refused_before_it_touches_anyth
     assert not list(start._others_here(agent))
 
 
-def test_a_second_agent_is_refused_together_with_all_else_that_is_wrong(
+def test_a_second_agent_is_refused_together_with_all_other_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "run").mkdir()

@@ -26,7 +26,7 @@ def a_report(*figures: Figure, commit: str = "abc") -> Report:
         (Figure("start.stop", "", 0.1, "s"), None),
     ],
 )
-def test_a_bar_is_of_the_floor_where_there_is_one_and_else_a_number(figure: Figure, bar: float | None) -> None:
+def test_a_bar_shows_the_floor_or_else_a_number(figure: Figure, bar: float | None) -> None:
     assert figure.bar == (None if bar is None else pytest.approx(bar))
 
 

@@ -90,5 +90,5 @@ def test_subject_names_have_no_duplicates_and_start_with_the_node():
     ]
 
 
-def test_without_a_node_ip_no_empty_name_is_asked_for():
+def test_without_a_node_ip_no_empty_name_is_requested():
     assert subject_names("n", "", ["10.0.0.1"]) == ["n", "10.0.0.1", "localhost", "127.0.0.1"]

@@ -49,6 +49,6 @@ def test_both_images_are_in_one_layout(busybox: str) -> None:
     assert [built.reference for built in first_images("x86_64", busybox).images] == [SANDBOX_IMAGE, BUSYBOX_IMAGE]
 
 
-def test_an_error_without_busybox_says_what_to_install() -> None:
+def test_an_error_without_busybox_names_the_package_to_install() -> None:
     with pytest.raises(MissingPrograms, match=r"/no/busybox.*apt-get install busybox-static"):
         first_images("x86_64", "/no/busybox")

@@ -21,7 +21,7 @@ SLEEP = (
 )
 
 
-def test_a_shim_of_a_sandbox_or_container_that_the_runtime_knows_has_not_leaked():
+def test_a_shim_of_a_sandbox_or_container_that_the_runtime_lists_has_not_leaked():
     assert leaked([Shim(1, "a", OLD), Shim(2, "b", OLD)], ["a", "b", "c"], managed=True) == []
 
 

@@ -78,7 +78,7 @@ def test_too_few_devices_on_the_wanted_node_are_taken_whole_then_others_then_tho
     assert finish(choice, ["d"]) == {"a0", "b0", "d"}
 
 
-def test_no_plugin_is_asked_if_there_is_no_choice() -> None:
+def test_the_plugin_is_not_queried_if_there_is_no_choice() -> None:
     assert begin("v/x", 2, NODES, (), (), 0b01).missing == 0
     assert begin("v/x", 1, FLAT, "a", "a", None).missing == 0
 

@@ -36,7 +36,7 @@ def test_a_reservation_that_came_to_nothing_is_free() -> None:
     holdings.cancel(key, holdings.reserved(key))
 
 
-def test_a_reservation_may_change_until_the_plugin_is_asked_for_it() -> None:
+def test_a_reservation_may_change_until_the_plugin_allocates_it() -> None:
     holdings, key = Holdings(), Key("u", "c", "v/x")
     holdings.reserve(key, {"a"})
     assert holdings.taken("v/x", "u", "c") == holdings.taken("v/x", "u") == frozenset()

@@ -63,7 +63,7 @@ class Site:
         return [found.credential.username for found in await self.plugins.matching(image, account)]
 
 
-async def test_only_plugins_whose_patterns_fit_are_asked_and_in_their_order():
+async def test_only_plugins_with_a_matching_pattern_are_run_in_their_order():
     site = Site(provider("b"), provider("other", "quay.io"), provider("a", "r.example.com/team"))
     assert await site.names() == ["me"]
     assert [name for name, _, _ in site.calls] == ["b", "a"]

@@ -55,7 +55,9 @@ def pulled(*used: FoundCredential | None) -> ImagePulledRecord:
         ("AlwaysVerify", False, True),
     ],
 )
-def test_the_policy_says_which_present_images_are_verified(policy: str, pulled_by_agent: bool, verified: bool) -> None:
+def test_the_policy_decides_which_present_images_are_verified(
+    policy: str, pulled_by_agent: bool, verified: bool
+) -> None:
     assert needs_verification(policy, NAME, [], pulled=pulled_by_agent) is verified
 
 
@@ -135,7 +137,7 @@ def test_a_secret_that_gave_access_is_recorded_unless_it_is_already_or_there_are
     assert not lacks(full, NAME, FoundCredential(PASSWORD, OTHER))
 
 
-def test_a_secret_is_recorded_once_and_only_so_many_are_kept() -> None:
+def test_a_secret_is_recorded_once_and_a_limited_number_is_kept() -> None:
     record = pulled(
         *(FoundCredential(Credential(str(number)), ImagePullSecret("1", "mine", "s")) for number in range(3))
     )

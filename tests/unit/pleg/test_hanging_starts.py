@@ -14,7 +14,7 @@ from actors.pleg.hanging_starts import (
 KNOWN = ("a", "b")
 
 
-def test_a_start_that_is_in_the_way_for_long_is_overdue() -> None:
+def test_a_start_that_hangs_in_the_runtime_for_long_is_overdue() -> None:
     state = start_found(HangingStarts(), "a", 100.0, KNOWN)
     assert not overdue(state, "a", 100.0)
     assert not overdue(state, "b", 1e6)

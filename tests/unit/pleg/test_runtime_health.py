@@ -10,7 +10,7 @@ from actors.shared.cri.model import RuntimeHandler, RuntimeStatus, RuntimeVersio
 WELL = RuntimeStatus(runtime_ready=True, network_ready=True, handlers=[RuntimeHandler(name="runc")])
 
 
-def test_a_runtime_that_was_not_asked_is_not_ready():
+def test_a_runtime_that_was_not_queried_is_not_ready():
     assert (RuntimeAnswers().health.ready, report(RuntimeAnswers(), 0.0).ready_at) == (False, 0.0)
 
 

@@ -22,7 +22,7 @@ def runtime_of(uid: str, there: bool = True) -> PodRuntime:
     return PodRuntime(uid=uid, sandboxes=[box] if there else [])
 
 
-def test_a_pod_whose_status_call_failed_is_asked_for_with_each_relist():
+def test_a_pod_whose_status_call_failed_is_queried_with_each_relist():
     running = listing({"u": CriContainerState.RUNNING})
     first = relisted(RuntimeView(), running)
     assert first.changed == {"u"}
@@ -68,7 +68,7 @@ def test_an_empty_answer_removes_the_pod():
     assert list(answered(view, runtime_of("u", there=False)).pods) == []
 
 
-def test_a_pod_that_has_only_containers_left_is_known():
+def test_a_pod_with_only_containers_left_is_in_the_inventory():
     view = relisted(RuntimeView(), listing({"u": CriContainerState.RUNNING})).view
     left = PodRuntime(uid="u", containers=[CriContainer(id="c", name="a", pod_uid="u", state=CriContainerState.EXITED)])
     assert answered(view, left).pods == {"u": left}

@@ -58,7 +58,7 @@ def test_a_container_with_a_limit_shows_the_limits_that_come_from_its_pod():
     assert shown(applied, given_)["limits"] == {"cpu": "1", "memory": "8Gi"}
 
 
-def test_less_than_the_kernel_can_apply_is_shown_as_it_was_asked_for():
+def test_less_than_the_kernel_can_apply_is_shown_as_requested():
     tiny = {"requests": {"cpu": "1m"}, "limits": {"cpu": "5m"}}
     assert shown(CriResources(cpu_shares=2, cpu_quota=1000, cpu_period=100_000), tiny) == tiny
 

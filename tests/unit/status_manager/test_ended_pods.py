@@ -148,7 +148,7 @@ def test_a_pod_that_lost_its_sandbox_before_its_containers_began_has_failed_in_p
         ({}, 1, {"worker_phase": "terminating"}, ["", "ContainersNotReady", "ContainersNotReady"]),
     ],
 )
-def test_the_conditions_of_a_pod_tell_its_end_before_its_phase_may(spec, code, seen, reasons):
+def test_the_conditions_of_a_pod_show_its_end_before_its_phase_may(spec, code, seen, reasons):
     before = look(pod_of(spec), ran())
     status = look(pod_of(spec), ran(code=code), before=before, **seen)
     assert status.phase == "Running"

@@ -149,7 +149,7 @@ def test_a_debug_container_that_runs_is_neither_started_nor_ready():
     assert (debug.started, debug.ready) == (None, False)
 
 
-def test_the_user_is_shown_where_the_runtime_tells():
+def test_the_user_is_shown_where_the_runtime_reports_it():
     user = CriUser(uid=1000, gid=3000, supplemental_groups=[4000])
     shown = look(pod_of(), ran(user=user)).containerStatuses[0].user
     linux = present(present(shown).linux)
@@ -351,7 +351,7 @@ def test_the_condition_of_a_resize_has_the_generation_of_its_request_and_the_tim
     assert condition(failed).lastTransitionTime != condition(moving).lastTransitionTime
 
 
-def test_a_mount_is_shown_as_recursively_read_only_if_the_runtime_has_mounted_it_so():
+def test_a_mount_is_shown_as_recursively_read_only_if_the_runtime_has_mounted_it_that_way():
     mounts = [{"name": name, "mountPath": f"/{name}", "readOnly": name != "w"} for name in ("r", "all", "w")]
     pod = pod_of({"containers": [{"name": "a", "image": "i", "volumeMounts": mounts}]})
     found = look(pod, ran(recursive_read_only=["/all"])).containerStatuses[0].volumeMounts

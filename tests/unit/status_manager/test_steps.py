@@ -72,7 +72,7 @@ def test_the_next_step_follows_from_both_sides(objects, of, step):
 
 
 @pytest.mark.parametrize(("has_base", "phase"), [(False, "Running"), (True, None)])
-def test_nothing_is_written_without_a_status_or_before_its_base_is_known(has_base, phase):
+def test_nothing_is_written_without_a_status_or_before_its_base(has_base, phase):
     of = msgspec.structs.replace(pod(phase), has_base=has_base)
     assert next_step(table(stored("Pending"), pods=(of,)), "u") is None
 

@@ -33,7 +33,7 @@ def tree(**actor: Any) -> Tree:
     return Tree(pid=1, uptime=9.0, state="ready", actors=[ActorState(name="a", parent="root", kind="actor", **state)])
 
 
-def test_an_actor_that_is_not_known_to_be_wedged_is_asked_for_a_second_or_so() -> None:
+def test_a_question_to_an_actor_not_yet_seen_wedged_ends_after_a_second_or_so() -> None:
     context = _Asked()
     answers = Answers(context, tree())
     assert answers.get("a", SetLogLevel(1), Done, "its level is not shown") is None
@@ -60,7 +60,7 @@ def test_a_slow_machine_has_more_time() -> None:
         ({"heartbeat_age": 8.0}, "a hangs, for 8.0s"),
     ],
 )
-def test_an_actor_that_the_tree_shows_to_be_wedged_is_not_asked(actor: dict[str, Any], why: str) -> None:
+def test_an_actor_that_is_wedged_in_the_tree_gets_no_question(actor: dict[str, Any], why: str) -> None:
     answers = Answers(context := _Asked(), tree(**actor))
     assert answers.get("a", SetLogLevel(1), Done, "x") is None
     assert (context.calls, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])

@@ -39,7 +39,7 @@ def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
 @pytest.mark.parametrize(
     "command", ["stop", "status", "tree", "top -n 1", "logs", "logs a --level 2", "inject a crash", "policy show"]
 )
-def test_a_command_without_an_agent_says_how_to_start_one(command: str, tmp_path: Path) -> None:
+def test_a_command_without_an_agent_names_the_command_that_starts_one(command: str, tmp_path: Path) -> None:
     done = supervise(*command.split(), "--root-dir", str(tmp_path))
     assert done.returncode == 3
     text = done.stderr + done.stdout
@@ -211,7 +211,7 @@ def test_a_missing_record_is_an_error_if_it_is_named(tmp_path: Path) -> None:
     assert "no agent is running" in done.stderr
 
 
-def test_an_actor_that_the_record_does_not_know_gets_a_hint(tmp_path: Path) -> None:
+def test_an_actor_without_a_record_gets_a_hint(tmp_path: Path) -> None:
     Incidents(tmp_path / "incidents.jsonl").opened(Exited("pleg", 1, 5, 9, "signal", uptime=3))
     done = supervise("incidents", "plegg", "--root-dir", str(tmp_path))
     assert done.returncode == 4

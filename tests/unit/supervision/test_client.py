@@ -13,7 +13,7 @@ from supervision.protocol import GetTree, Tree
 from supervision.wire import WireError
 
 
-def test_an_answer_of_a_type_that_is_not_known_is_that_of_another_version(
+def test_an_answer_of_an_unregistered_type_is_reported_as_of_another_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(*_: object) -> None:

@@ -288,7 +288,7 @@ def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
     assert status_page.take().read().message == ""
 
 
-def test_the_black_box_tells_an_exception_from_stacks() -> None:
+def test_the_black_box_distinguishes_an_exception_from_stacks() -> None:
     box = BlackBox("a")
     assert box.read() == ("", "")
     os.write(box.fd, b"Current thread 0x1 (most recent call first):\n")
@@ -343,7 +343,7 @@ def test_a_connection_is_closed_when_what_comes_is_not_ours() -> None:
     peer.close()
 
 
-def test_a_socket_accepts_when_somebody_listens(tmp_path: Path) -> None:
+def test_a_socket_accepts_when_a_process_listens(tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     assert not accepts(path)
     with socket.socket(socket.AF_UNIX) as sock:

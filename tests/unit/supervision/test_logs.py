@@ -97,7 +97,7 @@ def test_verbosity_is_klogs_and_debug_is_four(verbosity: int, shown: str) -> Non
 @pytest.mark.parametrize(
     ("actor", "shown"), [("pleg", "w125"), ("pod_workers/worker/0", "w12"), ("prober", "w1"), ("anything", "w1")]
 )
-def test_an_actor_that_a_rule_names_says_more_than_the_others(
+def test_an_actor_that_a_vmodule_rule_names_logs_more_than_the_others(
     monkeypatch: pytest.MonkeyPatch, actor: str, shown: str
 ) -> None:
     monkeypatch.setattr(logs, "_threshold", logs._Threshold())

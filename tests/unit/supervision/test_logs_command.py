@@ -70,7 +70,7 @@ def test_a_journal_is_used_only_if_systemd_connects_stderr_to_it() -> None:
     assert journal_unit(0) == ""
 
 
-def test_the_journal_of_the_unit_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_journal_of_the_unit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = tmp_path / "journalctl"
     fake.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
     fake.chmod(0o755)

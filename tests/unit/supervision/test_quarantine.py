@@ -31,7 +31,7 @@ def die_on(directory: Path, key: str, clock: Clock) -> None:
     journal.close()
 
 
-def test_the_next_incarnation_knows_what_the_last_one_died_on(tmp_path: Path) -> None:
+def test_the_next_incarnation_has_the_record_of_the_input_that_ended_the_last_one(tmp_path: Path) -> None:
     die_on(tmp_path, "pod-1", Clock())
     journal = Journal(tmp_path, POLICY, Clock())
     assert journal.died_on == "pod-1"

@@ -126,7 +126,7 @@ async def test_tasks_started_by_the_actor_do_not_belong_to_a_task() -> None:
     assert not await in_a_call
 
 
-async def test_a_failure_that_somebody_waits_for_ends_nothing_and_clears_the_record() -> None:
+async def test_a_failure_with_a_waiting_caller_ends_no_process_and_clears_the_record() -> None:
     running, record = Running(), NotedRecord()
 
     async def fails() -> None:

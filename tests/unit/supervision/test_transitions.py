@@ -294,7 +294,7 @@ class TestEnding:
         assert world.take_orders()[:2] == ["-a", "finish 0"]
         assert world.living == {}
 
-    def test_being_asked_twice_changes_nothing(self) -> None:
+    def test_a_repeated_question_changes_nothing(self) -> None:
         world = World(make("ab")).begin()
         world.ignores_stop = {"b"}
         world.take_orders()

@@ -155,7 +155,7 @@ def test_a_measure_that_is_switched_off_is_not_taken(names: Names, monkeypatch: 
     assert not any(memory_switches.is_on(measure) for measure in memory_switches.MEASURES)
 
 
-def test_every_measure_has_a_switch_that_some_module_asks_for() -> None:
+def test_every_memory_measure_has_a_switch_that_a_module_reads() -> None:
     source = "".join(path.read_text() for path in Path(warmup.__file__).parent.glob("*.py"))
     assert all(f'is_on("{measure}")' in source for measure in memory_switches.MEASURES)
 

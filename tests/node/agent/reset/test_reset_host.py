@@ -154,7 +154,7 @@ def test_reset_removes_the_pods_of_run_once(node: FaultyNode) -> None:
     assert left_on(node) == {}
 
 
-def test_reset_removes_nothing_without_the_runtime_unless_asked_to(node: FaultyNode) -> None:
+def test_reset_removes_nothing_without_the_runtime_unless_a_flag_allows_it(node: FaultyNode) -> None:
     node.start()
     node.add("a")
     node.wait_running("a")

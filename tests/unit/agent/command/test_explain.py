@@ -107,6 +107,6 @@ def test_a_name_that_is_like_no_other_is_answered_with_the_command_that_lists_th
         ("MemoryQos", "MemoryQoS"),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_one_that_is_meant(wrong: str, right: str) -> None:
+def test_an_unknown_name_is_answered_with_the_closest_one(wrong: str, right: str) -> None:
     with pytest.raises(ConfigErrors, match=f"no such field, flag or feature gate, did you mean {re.escape(right)}[ ?]"):
         _explain([wrong], False, io.StringIO())

@@ -86,7 +86,7 @@ def test_an_unknown_command_is_answered_with_the_right_one(typed: str, way: str)
 
 
 @pytest.mark.parametrize("word", _MEANT)
-def test_a_way_names_only_commands_that_there_are(word: str) -> None:
+def test_a_remedy_names_existing_commands_only(word: str) -> None:
     assert word not in COMMANDS
     assert understood([word]) == [word]
     for command in re.findall("`supervise ([^`]+)`", meant([word])):

@@ -49,9 +49,7 @@ def test_the_commands_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_help_says_what_the_command_does_with_examples_and_exit_codes(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_describes_the_command_with_examples_and_exit_codes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     parser = ALL[name]
     text = parser.format_help()

@@ -38,7 +38,7 @@ def test_a_closed_pipe_is_no_error(command: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_terminal_knows_ascii_only(command: str, tmp_path: Path) -> None:
+def test_a_terminal_without_unicode_gets_ascii(command: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with out.open("wb") as file:
         _, said = run(command, tmp_path, file.fileno(), PYTHONIOENCODING="ascii", LC_ALL="C")

@@ -127,7 +127,7 @@ def test_an_agent_that_starts_is_not_called_silent(tmp_path: Path) -> None:
         context.tree()
 
 
-def test_the_run_directory_given_is_asked_and_else_that_of_the_root_directory(tmp_path: Path) -> None:
+def test_the_given_run_directory_is_used_or_else_that_of_the_root_directory(tmp_path: Path) -> None:
     own = tmp_path / "run"
     for options, asked in ((("--run-dir", str(own)), str(own)), ((), run_dir_of(str(tmp_path)))):
         done = supervise("tree", "--root-dir", str(tmp_path), *options)

@@ -131,7 +131,7 @@ def test_a_pod_is_completed_by_its_name_and_by_its_namespace_only_where_two_have
     assert completion.pod_names(json.dumps({"items": items}).encode()) == ["a/web", "b/web", "db"]
 
 
-def test_pods_are_asked_of_the_agent_that_the_line_names(tmp_path: Path) -> None:
+def test_pods_are_requested_from_the_agent_that_the_command_line_names(tmp_path: Path) -> None:
     asked: list[str] = []
 
     class Agent:
@@ -184,7 +184,7 @@ def test_a_line_without_a_value_for_its_directory_completes_no_actor() -> None:
     assert completion.actors(["logs", "--run-dir"]) == []
 
 
-def test_completion_without_shtab_says_what_to_install(
+def test_completion_without_shtab_names_the_package_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)

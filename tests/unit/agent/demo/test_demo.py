@@ -45,7 +45,7 @@ def test_the_output_of_the_container_is_read_from_its_log():
     assert log_lines(f"{STAMP} stdout F hello you\n{STAMP} stdout F \nbroken\n") == ["hello you", ""]
 
 
-def test_without_root_the_text_says_what_to_do(tmp_path, monkeypatch, capsys):
+def test_without_root_the_error_names_the_remedy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     made = DemoNode(DemoLayout(str(tmp_path / "d")), "managed", sample())
     with pytest.raises(NotRoot, match="run this as root"):
@@ -152,7 +152,7 @@ def test_an_agent_that_ends_is_a_failure_with_its_last_words(told, capsys):
     assert told.done == ["check", "start", "stop", "remove"]
 
 
-def test_a_stop_of_the_agent_by_somebody_else_ends_the_demo_in_order(told, capsys):
+def test_a_stop_of_the_agent_by_another_process_ends_the_demo_in_order(told, capsys):
     def runs_and_is_stopped_after_that() -> dict[str, str]:
         told.dead = told.in_order = True
         return {POD: "Running"}

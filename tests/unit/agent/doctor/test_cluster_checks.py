@@ -139,7 +139,7 @@ def test_the_refusal_of_an_expired_client_certificate_is_reported_once(tmp_path:
     assert findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60)) == []
 
 
-def test_the_api_server_is_asked_with_the_certificate_that_the_agent_uses(tmp_path: Path) -> None:
+def test_requests_to_the_api_server_use_the_certificate_of_the_agent(tmp_path: Path) -> None:
     """That of the kubeconfig has expired, and the agent has rotated it long ago."""
     stored = tmp_path / "kubelet-client-current.pem"
 

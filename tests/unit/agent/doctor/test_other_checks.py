@@ -104,7 +104,7 @@ def test_a_missing_runtime_is_a_failure(tmp_path: Path) -> None:
     assert "there is no container runtime" in found.text
 
 
-def test_a_socket_that_may_not_be_opened_asks_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_socket_that_may_not_be_opened_names_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: f"{endpoint}: Permission denied")
     (found,) = runtime(Agent(runtime_endpoint="unix:///run/c.sock"), running=False)
     assert (found.level, found.remedy) == (Level.FAILURE, "sudo supervise doctor")
@@ -307,7 +307,7 @@ def test_a_pod_that_is_still_there_a_minute_after_its_grace_period_is_a_warning(
 @pytest.mark.parametrize(
     ("code", "remedy"), [(REFUSED, "sudo supervise doctor"), (NO_ANSWER, "restart the agent: pods keep running")]
 )
-def test_an_agent_that_may_not_be_asked_is_not_called_stopped(code: int, remedy: str) -> None:
+def test_an_agent_that_refuses_the_caller_is_not_reported_as_stopped(code: int, remedy: str) -> None:
     class Closed:
         def tree(self) -> Tree:
             raise CommandError(code, "no way in; try `sudo supervise doctor`")

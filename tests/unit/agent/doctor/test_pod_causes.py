@@ -72,7 +72,7 @@ def test_each_reason_of_a_waiting_container_has_a_remedy(reason: str, message: s
     assert remedy in found.remedy
 
 
-def test_the_registry_of_the_image_is_asked_where_the_runtime_names_no_address() -> None:
+def test_the_registry_of_the_image_is_queried_where_the_runtime_names_no_address() -> None:
     found = waiting("ErrImagePull", "dial tcp: i/o timeout")
     found["spec"]["containers"][0]["image"] = "registry.example:5000/team/nginx:9"
     assert cause(found, []).remedy.endswith("curl -v https://registry.example:5000/v2/")

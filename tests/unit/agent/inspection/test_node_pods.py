@@ -78,7 +78,7 @@ def test_the_errors_of_a_name_are_those_of_its_file_or_its_pod(wanted: str, erro
     assert of_name(REFUSED, wanted) == errors
 
 
-def test_a_refused_manifest_may_be_what_is_meant() -> None:
+def test_a_refused_manifest_is_suggested_for_a_misspelt_pod() -> None:
     with pytest.raises(NoSuchPod, match="there is no pod carsh on this node, did you mean crash"):
         find(PODS, "carsh", refused=REFUSED)
     with pytest.raises(NoSuchPod, match="there is no pod bad on this node: see `supervise pods`"):

@@ -113,7 +113,7 @@ def test_a_line_has_restarts_age_address_source_worker_and_uid() -> None:
     )  # fmt: skip
 
 
-def test_a_pod_of_which_nothing_is_known_yet_has_a_line_all_the_same() -> None:
+def test_a_pod_without_any_report_has_a_line() -> None:
     found = {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}, "spec": {"containers": [{"name": "a"}]}}
     assert row(found, NOW) == ("shop", "web", "0/1", "Pending", "0", "-", "-", "api", "-", "u")
     assert source(found) == "api"

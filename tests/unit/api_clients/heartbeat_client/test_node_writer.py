@@ -80,7 +80,7 @@ def test_fields_that_the_server_drops_are_not_written_again_and_again(unknown: t
     asyncio.run(story())
 
 
-def test_the_server_is_not_asked_for_a_node_that_is_watched() -> None:
+def test_a_node_that_is_watched_is_not_requested_from_the_server() -> None:
     async def story() -> None:
         server = Server()
 

@@ -210,7 +210,7 @@ async def test_an_object_without_a_pod_is_not_kept() -> None:
     assert len(site.objects) == 0
 
 
-async def test_the_largest_objects_of_too_many_bytes_are_not_kept_and_still_read_and_their_changes_told(
+async def test_the_largest_objects_over_the_byte_limit_are_read_and_their_changes_reported_but_not_cached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(object_cache, "MOST_BYTES", 1500)
@@ -233,7 +233,7 @@ async def test_the_largest_objects_of_too_many_bytes_are_not_kept_and_still_read
     assert [state.ref.name for state in site.received] == ["larger"], "told once"
 
 
-async def test_only_so_many_objects_are_on_their_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_concurrent_reads_of_objects_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_cache, "AT_ONCE", 2)
     for strategy in ("Watch", "Cache"):
         site, going_on, most = Site(strategy), 0, 0

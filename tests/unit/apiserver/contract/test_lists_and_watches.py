@@ -118,7 +118,7 @@ def test_a_field_that_does_not_select_is_named(space: Namespace) -> None:
 
 
 # -- watches ----------------------------------------------------------------------------------------------------------
-def test_a_watch_tells_what_changed_since_its_version(space: Namespace) -> None:
+def test_a_watch_reports_the_changes_since_its_version(space: Namespace) -> None:
     version = space.api.get(space.of("configmaps"))["metadata"]["resourceVersion"]
     config_maps(space, "a")
     space.api("PATCH", f"{space.of('configmaps')}/a", {"data": {"x": "1"}}, form="application/merge-patch+json")

@@ -150,7 +150,7 @@ def test_a_dry_run_changes_nothing(space: Namespace) -> None:
     assert space.api("GET", f"{space.pods}/p").code == 404
 
 
-def test_fields_that_there_are_not_are_refused_when_the_client_asks_for_that(space: Namespace) -> None:
+def test_unknown_fields_are_refused_with_field_validation_strict(space: Namespace) -> None:
     lease = {"metadata": {"name": "l"}, "spec": {"holder": "a"}}
     refused = space.api("POST", space.of("leases", LEASES), lease, query={"fieldValidation": "Strict"})
     assert refused.failure[:2] == (400, "BadRequest")

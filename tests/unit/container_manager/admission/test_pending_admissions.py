@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.container_manager.admission.pending_admissions import PendingAdmissions
 
 
-def test_a_withdrawal_strikes_what_is_pending_for_that_pod_and_nothing_else() -> None:
+def test_a_withdrawal_cancels_the_pending_pulls_of_that_pod_only() -> None:
     admissions = PendingAdmissions()
     with admissions.begin("a") as one, admissions.begin("a") as two, admissions.begin("b") as other:
         admissions.withdraw("a")

@@ -115,7 +115,7 @@ def test_between_two_sizes_a_pod_has_the_larger_limits():
     assert larger(big, big) == big
 
 
-def test_a_pod_has_no_huge_pages_of_a_size_that_it_does_not_ask_for():
+def test_a_pod_has_no_huge_pages_of_a_size_that_it_does_not_request():
     rules = Rules(huge_pages=("hugepages-2Mi", "hugepages-1Gi"))
     asking = pod(container(limits={"cpu": "1", "memory": "1Mi", "hugepages-2Mi": "4Mi"}))
 

@@ -30,7 +30,7 @@ def memory(pods, share):
     ("share", "limits"),
     [("", (UNLIMITED, UNLIMITED)), ("0%", (1000, 1000)), ("50%", (900, 850)), ("100%", (800, 700))],
 )
-def test_a_share_of_what_pods_request_is_kept_from_the_tiers_below_theirs(share, limits):
+def test_a_share_of_what_pods_request_is_reserved_from_lower_qos_tiers(share, limits):
     assert memory(ledger(guaranteed=[150, 50], burstable=[100], best_effort=2), share) == limits
 
 

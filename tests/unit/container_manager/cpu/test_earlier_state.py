@@ -40,12 +40,12 @@ def test_another_file_is_none_of_these(raw: bytes) -> None:
     assert read_earlier(raw) is None
 
 
-def test_the_checksum_is_that_of_such_kubelets() -> None:
+def test_the_checksum_is_that_of_kubelets_of_that_version() -> None:
     assert read_earlier(KUBELETS) is not None
     assert read_earlier(KUBELETS.replace(b"3680390589", b"0")) is not None
 
 
-async def test_the_file_is_written_again_once_and_only_then_the_runtime_is_asked(tmp_path: Path) -> None:
+async def test_the_file_is_written_once_more_before_the_runtime_is_queried(tmp_path: Path) -> None:
     path, runtime = tmp_path / CPU_STATE, FakeRuntime()
     await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), runtime.client)
     path.write_bytes(LATER)

@@ -143,7 +143,7 @@ def test_a_state_that_fits_is_gone_on_from():
         ([{"name": "a", "image": "i"}], {}),
     ],
 )
-def test_containers_of_guaranteed_pods_that_ask_for_whole_cpus_get_their_own(containers, taken):
+def test_containers_of_guaranteed_pods_that_request_whole_cpus_get_exclusive_ones(containers, taken):
     policy = policy_on(SMT)
     state = given_to(policy, start(policy), pod_of(*containers))
     assert shown(state) == taken

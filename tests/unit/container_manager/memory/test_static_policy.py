@@ -62,7 +62,7 @@ def test_a_node_has_its_memory_less_what_is_reserved_and_the_huge_pages():
         (["9Gi"], [None]),
     ],
 )
-def test_one_node_is_enough_or_a_group_is_made_that_is_used_for_nothing_else(sizes, where):
+def test_one_node_is_enough_or_an_exclusive_group_is_made(sizes, where):
     state = TWO
     for number, (size, expected) in enumerate(zip(sizes, where, strict=True)):
         pod = one(size, f"u{number}")

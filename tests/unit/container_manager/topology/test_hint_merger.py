@@ -75,7 +75,7 @@ def test_a_machine_of_one_node_has_no_affinity():
     assert verdict("single-numa-node", Numa((0,)), [{"cpu": [yes(1)]}]) == TopologyDecision(yes(None), admitted=True)
 
 
-def test_the_closest_nodes_are_preferred_where_that_is_asked_for():
+def test_the_closest_nodes_are_preferred_with_that_option():
     near = {0: {0: 10, 1: 30, 2: 12, 3: 30}, 1: {0: 30, 1: 10, 2: 30, 3: 12}}
     near |= {2: {0: 12, 1: 30, 2: 10, 3: 30}, 3: {0: 30, 1: 12, 2: 30, 3: 10}}
     hints: list[Hints] = [{"cpu": [yes(0b11), yes(0b101), yes(0b1010), no(0b1111)]}]

@@ -27,7 +27,7 @@ def test_the_newest_service_is_used(offered: list[str], chosen: DriverService) -
         (["1.0.0", "v1.DRAResourceHealth"], 'supported by the plugin (["1.0.0" "v1.DRAResourceHealth"])'),
     ],
 )
-def test_a_driver_that_offers_nothing_known_is_an_error(offered: list[str], text: str) -> None:
+def test_a_driver_without_a_supported_service_is_an_error(offered: list[str], text: str) -> None:
     with pytest.raises(ServiceError) as error:
         choose(offered)
     assert text in str(error.value)

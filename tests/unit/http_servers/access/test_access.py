@@ -136,7 +136,7 @@ def test_methods_are_verbs() -> None:
     ]  # fmt: skip
 
 
-async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed() -> None:
+async def test_a_certificate_authenticates_its_user_and_authorizes_nothing() -> None:
     api = Api()
     assert isinstance(await joined(api).check(request("/metrics", user="alice")), UserInfo)
     refusal = await joined(api).check(request("/pods", user="alice"))
@@ -148,7 +148,7 @@ async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed(
     }  # fmt: skip
 
 
-async def test_proxy_stands_for_the_fine_grained_ones() -> None:
+async def test_nodes_proxy_includes_the_fine_grained_subresources() -> None:
     assert isinstance(await joined(Api()).check(request("/pods", user="carol")), UserInfo)
     assert isinstance(await joined(Api()).check(request("/exec/a/b/c", "POST", user="bob")), UserInfo)
     assert isinstance(await joined(Api()).check(request("/exec/a/b/c", "GET", user="bob")), Denial)

@@ -149,7 +149,7 @@ def test_a_line_in_pieces_is_the_line(log, tmp_path, tag, query):
     assert read(tmp_path, **query) == expected
 
 
-def test_no_more_of_a_line_in_pieces_is_sent_than_asked_for(log, tmp_path):
+def test_no_more_of_a_line_in_pieces_is_sent_than_requested(log, tmp_path):
     log.write_text(line("x" * 3 * MAX_LINE_BYTES) + line("end"))
     assert read(tmp_path, limit_bytes=2 * MAX_LINE_BYTES + 1) == "x" * (2 * MAX_LINE_BYTES + 1)
 
@@ -224,7 +224,7 @@ def test_a_last_line_without_a_newline_is_sent(log, tmp_path):
 
 
 @pytest.mark.parametrize("query", [{}, {"tail_lines": 2}])
-def test_a_log_that_grows_as_it_is_read_ends_where_it_did_when_asked_for(log, tmp_path, query):
+def test_a_log_that_grows_while_it_is_read_ends_at_its_length_at_the_request(log, tmp_path, query):
     log.write_text(line("one") + line("two"))
 
     def opened():

@@ -117,6 +117,6 @@ NOT_THERE = {"apiVersion", "kind", "workloadRef", "targetContainerName", "defaul
 the agent has one struct for these and for other containers and projections."""
 
 
-def test_the_table_has_every_field_of_a_pod_that_this_agent_knows() -> None:
+def test_the_table_has_every_field_of_a_pod_that_this_agent_reads() -> None:
     ours = unnamed(Pod, core.Pod.DESCRIPTOR, "") + unnamed(PodStatus, core.PodStatus.DESCRIPTOR, "status")
     assert {path.rpartition(".")[2] for path in ours} == NOT_THERE, ours

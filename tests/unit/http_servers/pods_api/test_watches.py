@@ -21,7 +21,7 @@ async def test_a_client_that_is_too_far_behind_gets_what_waits_for_it_and_then_i
     assert len(watches) == 0
 
 
-def test_there_are_so_many_watches_and_each_that_ends_makes_room() -> None:
+def test_the_number_of_watches_is_limited_and_each_that_ends_makes_room() -> None:
     watches = Watches[int]()
     with ExitStack() as stack:
         for _ in range(MOST_WATCHES):

@@ -11,7 +11,7 @@ def record(level: int = logging.INFO) -> logging.LogRecord:
     return logging.LogRecord("tornado.general", level, "x.py", 1, "Malformed HTTP message from %s", ("10.0.0.1",), None)
 
 
-def test_lines_beyond_the_burst_are_left_out_and_the_next_one_says_how_many() -> None:
+def test_lines_beyond_the_burst_are_dropped_and_counted_in_the_next_one() -> None:
     now = [0.0]
     faults = ClientFaults(lambda: now[0])
     assert [faults.filter(record()) for _ in range(BURST + 7)].count(True) == BURST

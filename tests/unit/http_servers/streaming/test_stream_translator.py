@@ -51,7 +51,7 @@ def message(channel: int, payload: bytes) -> bytes:
     ("wanted", "types"),
     [(ALL, ["error", "stdin", "stdout", "stderr"]), (TERMINAL, ["error", "stdin", "stdout", "resize"])],
 )
-def test_the_runtime_is_asked_for_the_streams_of_the_process_the_error_first(wanted, types):
+def test_the_streams_of_the_process_are_requested_from_the_runtime_the_error_first(wanted, types):
     _, runtime = begun(wanted)
     assert [headers["streamtype"] for headers in runtime.streams.values()] == types
     assert list(runtime.streams) == [1, 3, 5, 7]
@@ -163,7 +163,7 @@ def test_only_what_a_runtime_does_not_speak_is_translated(offered, spoken):
     assert protocol(headers) == ""
 
 
-def test_the_runtime_is_asked_for_spdy_and_learns_nothing_of_the_caller():
+def test_the_request_to_the_runtime_is_for_spdy_and_has_no_header_of_the_caller():
     asked = HTTPHeaders({"Upgrade": "websocket", "Authorization": "Bearer x", "User-Agent": "kubectl"})
     assert dict(upstream_headers(asked, V5)) == {
         "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": "v4.channel.k8s.io", "User-Agent": "kubectl",

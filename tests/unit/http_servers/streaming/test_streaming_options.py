@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.http_servers.streaming.options import OptionsError, Streams, command, ports, streams
 
 
-def test_streams_are_asked_for_one_by_one() -> None:
+def test_streams_are_requested_one_by_one() -> None:
     assert streams({"output": ["1"], "error": ["1"]}) == Streams(False, True, True, False)
     assert streams({"input": ["true"]}) == Streams(True, False, False, False)
 
@@ -23,7 +23,7 @@ def test_the_container_may_decide_whether_there_is_a_terminal() -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"output": ["0"]}, {"error": ["1"], "tty": ["1"]}, {"output": ["yes"]}])
-def test_at_least_one_stream_is_to_be_asked_for(query: dict[str, list[str]]) -> None:
+def test_a_request_for_no_stream_is_refused(query: dict[str, list[str]]) -> None:
     with pytest.raises(OptionsError, match="at least 1 of stdin, stdout, stderr"):
         streams(query)
 

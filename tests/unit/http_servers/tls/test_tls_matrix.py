@@ -214,7 +214,7 @@ def test_groups_that_this_openssl_does_not_have_do_not_become_others(serving):
     ],
 )
 @pytest.mark.parametrize("late", [True, False])
-def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
+def test_client_certificates_are_requested_and_bad_ones_authenticate_nobody(
     cluster: CertificateAuthority, serving, tmp_path, monkeypatch, version, kind, user, late
 ):
     """`late`: this Python lets us see the verdict; else a bad certificate ends the handshake."""
@@ -367,7 +367,7 @@ def test_files_that_do_not_fit_are_an_error_of_the_files(cluster, serving, tmp_p
         server_context(ServingCertificate(cert, key, ca, 1), KubeletConfiguration())
 
 
-def test_the_context_says_http_1_1(serving):
+def test_the_context_offers_http_1_1_only(serving):
     one = client()
     one.set_alpn_protocols(["h2", "http/1.1"])
     assert handshake(server(serving["ECDSA"]), one)[0].selected_alpn_protocol() == "http/1.1"

@@ -44,7 +44,7 @@ def test_only_cpu_and_memory_are_resized(one, other, names):
     assert allocation.resized(first, second) == allocation.resized(second, first) == names
 
 
-def test_a_pod_with_what_it_was_given_asks_for_just_that():
+def test_a_pod_with_allocated_resources_requests_exactly_these():
     before, after = pod_of(a=requests(cpu="1"), b={}), pod_of(a=requests(cpu="2"), b=requests(cpu="1"))
     given = allocation.with_resources(after, allocation.of(before))
     assert allocation.of(given) == allocation.of(before)

@@ -58,7 +58,7 @@ def test_keys_of_objects_are_values():
     assert made(config_map("m", k="2"), env=[key_ref("configMap", "m", "k")]).values == {"X": "2"}
 
 
-def test_whole_objects_come_first_and_env_wins_and_sees_them():
+def test_env_from_comes_first_and_env_overrides_and_can_refer_to_it():
     found = made(
         config_map("m", A="1", B="2"),
         secret("s", B=b"3"),
@@ -146,7 +146,7 @@ def service(name: str, address: str, *ports: dict) -> bytes:
 MASTER = service("kubernetes", "10.96.0.1", {"name": "https", "port": 443, "protocol": "TCP"})
 
 
-def test_a_service_has_the_variables_that_containers_know():
+def test_a_service_has_the_documented_environment_variables():
     found = service_environment(
         [service("my-db", "10.0.0.7", {"name": "sql-x", "port": 5432}, {"name": "udp", "port": 53, "protocol": "UDP"})],
         b"",

@@ -180,7 +180,7 @@ def one_subpath(**mount):
         ({}, ""),
     ],
 )
-def test_a_sub_path_is_expanded_where_it_asks_for_that(mount, expected):
+def test_only_a_sub_path_expr_is_expanded(mount, expected):
     assert one_subpath(**mount) == expected
 
 
@@ -204,7 +204,7 @@ def mounts(*mounts: dict[str, object]) -> list[cri.Mount]:
     return volume_mounts(found, MountSources(paths={"v": "/host/v"}, subpaths={1: "/host/sub"}))
 
 
-def test_volumes_are_mounted_as_they_are_asked_for():
+def test_volumes_are_mounted_with_the_options_of_the_spec():
     found = mounts(
         {"name": "v", "mountPath": "/v", "readOnly": True, "mountPropagation": "HostToContainer"},
         {"name": "v", "mountPath": "rel", "subPath": "x"},

@@ -75,7 +75,7 @@ def test_a_domain_that_resolvers_reject_is_omitted():
         ("fd00::1,10.0.0.1", ["::1", "127.0.0.1"]),
     ],
 )
-def test_without_a_file_of_the_host_the_node_itself_is_asked(node_ip, servers):
+def test_without_a_file_of_the_host_the_node_itself_is_queried(node_ip, servers):
     assert without_host_file(node_ip) == Dns(servers=servers, searches=["."])
 
 

@@ -53,7 +53,7 @@ def test_without_known_names_only_escapes_change(text):
     assert expand(text, {}) == text.replace("$$", "$") or "$$" in text
 
 
-def test_a_value_sees_those_before_it():
+def test_a_value_can_refer_to_the_variables_before_it():
     assert env({"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)"}) == {"A": "1", "B": "1$(C)"}
 
 

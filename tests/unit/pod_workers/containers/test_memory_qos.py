@@ -32,7 +32,7 @@ def test_memory_high_is_between_request_and_limit_in_whole_pages(request_mi: int
     assert memory_high(request_mi * MI, limit_mi * MI, NODE) == high
 
 
-def test_the_factor_says_how_near_to_the_limit() -> None:
+def test_the_factor_sets_the_distance_to_the_limit() -> None:
     half = MemoryQos(throttling=0.5, allocatable=1000 * MI)
     assert memory_high(100 * MI, 200 * MI, half) == 150 * MI
     assert memory_high(0, 4097, half) == 0, "less than a page"

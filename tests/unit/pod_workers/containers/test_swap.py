@@ -110,7 +110,7 @@ def test_swap_and_its_controller_are_found_on_v1(tmp_path: Path):
     assert this_machine(str(tmp_path)) == ResourcesHost(memory=8192, accounts_swap=True)
 
 
-def test_the_machine_says_whether_files_need_labels(tmp_path):
+def test_the_machine_decides_whether_files_need_labels(tmp_path):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemTotal: 8 kB\n")
     assert not this_machine(str(tmp_path)).selinux

@@ -53,7 +53,7 @@ async def test_a_port_that_is_neither_a_number_nor_a_name_is_reported(port):
         await hook(port)
 
 
-async def test_a_hook_that_opens_a_port_fails_as_the_api_says():
+async def test_a_hook_with_tcp_socket_fails_as_the_api_documents():
     handler = LifecycleHandler(tcpSocket=TCPSocketAction(port=80))
     with pytest.raises(HookFailed) as failed:
         await run_hook(None, handler, "id", here, [])  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ COMMAND = LifecycleHandler(exec=ExecAction(command=["yes"]))
 
 
 @pytest.mark.parametrize("exit_code", [0, 3])
-async def test_a_post_start_command_that_writes_much_is_judged_by_its_exit_code(exit_code):
+async def test_a_post_start_command_with_much_output_succeeds_by_its_exit_code(exit_code):
     runtime = Verbose(exit_code)
     starter = ContainerStarter.__new__(ContainerStarter)
     starter._client = runtime  # type: ignore[assignment]

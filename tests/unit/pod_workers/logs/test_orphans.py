@@ -38,7 +38,7 @@ def test_only_old_directories_of_unknown_pods_go_with_their_links(tmp_path):
     assert os.listdir(links) == []
 
 
-def test_a_directory_that_somebody_else_removes_meanwhile_hinders_no_other(tmp_path, monkeypatch):
+def test_a_directory_that_another_process_removes_does_not_stop_the_removal_of_others(tmp_path, monkeypatch):
     gone, listed = directory(tmp_path, "d_gone_u1"), os.listdir
     monkeypatch.setattr(os, "listdir", lambda path: (["d_away_u9"] if path == str(gone.parent) else []) + listed(path))
     assert sweep(agent(tmp_path), (), WORKER, time.time()) == [str(gone)]

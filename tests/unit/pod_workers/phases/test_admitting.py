@@ -10,11 +10,11 @@ from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
 
 
-def test_the_runtime_is_asked_before_anything_is_decided():
+def test_the_runtime_is_queried_before_the_first_decision():
     assert effects(decide(wanted())) == ["Look"]
 
 
-def test_a_pod_that_the_runtime_does_not_have_is_judged_once_a_round():
+def test_a_pod_that_the_runtime_does_not_have_is_examined_once_a_round():
     state = RuntimeObserved(runtime(boxes=())).apply(wanted())
     step = decide(state)
     assert effects(step) == ["Admit"]
@@ -35,7 +35,7 @@ def test_a_pod_that_ran_to_its_end_before_ends():
     assert decide(over).state.phase is PodWorkerPhase.TERMINATING
 
 
-def test_the_shutdown_manager_is_asked_first_on_a_node_with_shutdown_windows():
+def test_the_shutdown_manager_is_queried_first_on_a_node_with_shutdown_windows():
     over = RuntimeObserved(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
     step = decide(over, ends_pods=True)
     assert (effects(step), step.state.phase) == (["AskForKillOrder"], PodWorkerPhase.ADMITTING)

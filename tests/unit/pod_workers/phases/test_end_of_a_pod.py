@@ -97,7 +97,7 @@ def test_a_container_that_appears_after_the_end_is_stopped():
     assert effects(decide(late)) == ["Look", "StopPod", "Look"]
 
 
-def test_a_pod_that_only_the_runtime_knows_ends_at_once():
+def test_a_pod_that_only_the_runtime_has_ends_at_once():
     assert decide(orphan(ran())).state.phase is PodWorkerPhase.TERMINATING
 
 

@@ -386,7 +386,7 @@ def restarts_all(name: str, code: int = 88) -> Container:
     return Container(name=name, image="i", restartPolicy="Never", restartPolicyRules=[rule])
 
 
-def test_an_exit_that_restarts_all_goes_before_everything_else():
+def test_an_exit_that_restarts_all_containers_has_priority():
     wanted = Pod(spec=PodSpec(containers=[restarts_all("a"), Container(name="b", image="i")], restartPolicy="Never"))
     actions = do(wanted, ran("a", S.EXITED, exit_code=88), ran("b", S.EXITED, exit_code=1))
     assert [one.name for one in actions.restart_all] == ["a"]

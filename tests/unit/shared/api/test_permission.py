@@ -21,7 +21,7 @@ LACKING = ApiAnswer(status=404, reason="NotFound")
         ([REFUSED, REFUSED, REFUSED, GIVEN], 3, [0.1, 0.4]),
     ],
 )
-async def test_only_what_is_refused_is_asked_for_again_and_only_for_half_a_second(
+async def test_only_a_forbidden_request_is_retried_and_only_for_half_a_second(
     answers: list[ApiAnswer], made: int, slept: list[float]
 ) -> None:
     left, pauses = list(answers), list[float]()

@@ -36,7 +36,7 @@ PROXIED = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "10.0.0.0/8,.corp.example,ex
         ("http://api.example", False),
     ],
 )
-def test_the_environment_says_which_servers_are_reached_by_a_proxy(server: str, proxied: bool) -> None:
+def test_the_environment_decides_which_servers_are_reached_by_a_proxy(server: str, proxied: bool) -> None:
     assert proxy_for(server, "", PROXIED) == ("http://p:1" if proxied else "")
 
 

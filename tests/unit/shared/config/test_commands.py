@@ -182,11 +182,11 @@ def test_flags_without_help_or_version_start_the_agent():
     assert early_text(["--max-pods=5", "--version=false"]) is None
 
 
-def test_bad_flags_ask_for_no_help_so_that_all_that_is_wrong_is_reported_together():
+def test_no_help_is_printed_for_a_command_line_with_bad_flags():
     assert early_text(["--help", "--nope"]) is None
 
 
-def test_help_names_the_command_it_is_asked_of():
+def test_help_names_its_command():
     assert present(early_text(["--help"])).startswith("Usage: supervise start [flags]")
     assert present(early_text(["-h"], "kubelet")).startswith("Usage: kubelet [flags]")
 

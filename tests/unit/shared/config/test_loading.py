@@ -90,7 +90,7 @@ def test_a_large_machine_has_a_limited_number_of_workers(host, monkeypatch, core
     assert load(["--workers=20"], host).workers == 20
 
 
-def test_relative_paths_of_flags_are_meant_from_the_working_directory(host, tmp_path):
+def test_relative_paths_of_flags_start_at_the_working_directory(host, tmp_path):
     tmp_path.joinpath("p.yaml").write_text("version: 1\n")
     agent = load(["--root-dir=root", "--lock-file=lock", "--policy=p.yaml"], host)
     assert agent.policy == "version: 1\n"
@@ -217,7 +217,7 @@ def test_no_file_makes_loading_fail_otherwise_than_by_its_own_error(write, host,
         assert path in said
 
 
-def test_gates_and_labels_are_asked_of_the_agent(host):
+def test_gates_and_labels_come_from_the_agent(host):
     agent = load(["--feature-gates=EventedPLEG=true,AllAlpha=false,AllBeta=false", "--node-labels=a=b"], host)
     assert agent.gate("EventedPLEG")
     assert not agent.gate("ContainerCheckpoint")

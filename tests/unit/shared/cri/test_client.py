@@ -35,7 +35,7 @@ async def test_a_runtime_of_another_version_is_refused(monkeypatch: pytest.Monke
         await fake.client().version()
 
 
-async def test_the_status_of_another_than_was_asked_for_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_status_with_another_id_than_the_requested_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeRuntime()
 
     async def container(request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
@@ -99,7 +99,7 @@ async def test_a_runtime_without_network_has_a_reason() -> None:
     assert "NetworkPluginNotReady" in status.message
 
 
-async def test_the_cgroup_driver_is_none_where_the_runtime_does_not_tell() -> None:
+async def test_the_cgroup_driver_is_none_where_the_runtime_reports_none() -> None:
     assert await FakeRuntime("1.6").client().cgroup_driver() is None
     assert await FakeRuntime("2.1").client().cgroup_driver() == "cgroupfs"
 

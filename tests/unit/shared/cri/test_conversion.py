@@ -198,7 +198,7 @@ def test_a_name_that_cannot_be_a_part_of_a_path_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NO_PARTS)
-def test_an_answer_with_an_id_that_cannot_be_a_part_of_a_path_is_not_believed(text: str) -> None:
+def test_an_answer_with_an_id_that_cannot_be_part_of_a_path_is_refused(text: str) -> None:
     with pytest.raises(RuntimeFailure):
         conversion.listed_container(cri.Container(id=text))
     with pytest.raises(RuntimeFailure):

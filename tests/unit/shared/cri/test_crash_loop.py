@@ -70,7 +70,7 @@ def test_the_pause_depends_on_consecutive_restarts_only():
     assert next_consecutive_restarts(dead(9, consecutive=1)) == 2
 
 
-def test_without_our_annotation_the_restart_count_stands_in():
+def test_without_our_annotation_the_restart_count_is_used():
     assert next_consecutive_restarts(dead(4)) == 5
 
 

@@ -49,7 +49,7 @@ async def test_the_removal_fails_when_a_task_does_not_die() -> None:
 
 
 @pytest.mark.parametrize("code", ["DEADLINE_EXCEEDED", "UNIMPLEMENTED", "UNAVAILABLE"])
-async def test_a_shim_that_hangs_or_a_runtime_without_that_api_is_not_asked_again(code: str) -> None:
+async def test_a_shim_that_hangs_or_a_runtime_without_that_api_is_not_queried_again(code: str) -> None:
     async with CancelledStart() as cancelled:
         cancelled.fake.faults.add("KillTask", Fault(error=code))
         cancelled.fake.faults.add("DeleteTask", Fault(error=code))

@@ -32,7 +32,7 @@ from actors.shared.http_get.url import UrlError, parse, probe_url, resolved
         ("*", "/*"),
     ],
 )
-def test_a_path_that_is_a_reference_is_asked_for_without_its_scheme_host_and_fragment(path, sent):
+def test_a_path_that_is_a_url_is_requested_without_scheme_host_and_fragment(path, sent):
     url = probe_url("HTTP", "10.1.0.2", 80, path)
     assert (url.scheme, url.host, url.request_target) == ("http", "10.1.0.2:80", sent)
 

@@ -35,7 +35,7 @@ def test_a_value_is_in_units_of_the_divisor_rounded_up(resource: str, divisor: s
 
 
 @pytest.mark.parametrize(("resource", "expected"), [("cpu", "4"), ("memory", str(2**30)), ("hugepages-2Mi", "0")])
-def test_the_nodes_allocatable_stands_in_for_a_missing_limit(resource: str, expected: str) -> None:
+def test_the_nodes_allocatable_replaces_a_missing_limit(resource: str, expected: str) -> None:
     assert found(f"limits.{resource}") == expected
     assert found(f"limits.{resource}", own={"limits": {resource: "0"}}) == expected
 

@@ -26,7 +26,7 @@ def test_this_machines_memory_is_read():
     assert total_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_score_is_written_for_the_process_it_is_meant_for(tmp_path):
+def test_a_score_is_written_for_its_own_process_only(tmp_path):
     (tmp_path / "42").mkdir()
 
     assert set_score(-999, pid=42, proc=str(tmp_path))

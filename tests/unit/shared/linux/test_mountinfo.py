@@ -24,7 +24,7 @@ def test_every_field_of_the_manual_pages_example_is_read():
     assert mount.super_options == ("rw", "errors=continue")
 
 
-def test_octal_escapes_are_undone():
+def test_octal_escapes_are_decoded():
     (mount,) = parse(b"1 2 0:1 / /a\\040b\\134c\\011d\\012e rw - tmpfs none rw\n")
 
     assert mount.point == "/a b\\c\td\ne"
@@ -74,7 +74,7 @@ def _table(*points):
     return parse(b"".join(b"%d 1 0:1 / %s rw - tmpfs x rw\n" % (i, p.encode()) for i, p in enumerate(points)))
 
 
-def test_mounts_below_a_directory_come_in_the_order_in_which_they_can_be_undone():
+def test_mounts_below_a_directory_come_in_the_order_of_their_unmounting():
     table = _table("/", "/pods", "/pods/a", "/podsother", "/pods/a/b", "/pods/a")
 
     assert [mount.point for mount in below(table, "/pods")] == ["/pods/a", "/pods/a/b", "/pods/a", "/pods"]

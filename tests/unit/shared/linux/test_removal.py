@@ -56,7 +56,7 @@ def test_a_tree_that_is_itself_a_symlink_is_only_unlinked(tmp_path, way):
     assert not (tmp_path / "tree").is_symlink()
 
 
-def test_the_root_is_kept_when_asked(tmp_path, way):
+def test_the_root_of_the_tree_is_kept_when_requested(tmp_path, way):
     (tmp_path / "tree" / "sub").mkdir(parents=True)
 
     remove_tree(str(tmp_path / "tree"), keep_root=True)

@@ -33,14 +33,14 @@ def test_a_written_context_is_parsed_unchanged(context: SpanContext) -> None:
 
 
 @pytest.mark.parametrize(("flags", "sampled"), [("00", False), ("01", True), ("02", False), ("03", True), ("ff", True)])
-def test_only_the_lowest_flag_says_whether_it_is_sampled(flags: str, sampled: bool) -> None:
+def test_only_the_lowest_flag_decides_whether_it_is_sampled(flags: str, sampled: bool) -> None:
     found = read(f"00-{TRACE}-{SPAN}-{flags}")
     assert found is not None
     assert found.sampled is sampled
 
 
 @pytest.mark.parametrize("text", [f"cc-{TRACE}-{SPAN}-01", f"cc-{TRACE}-{SPAN}-01-what-comes-later", f" {GOOD} "])
-def test_a_later_version_is_read_as_far_as_it_is_known(text: str) -> None:
+def test_a_later_version_is_read_as_far_as_its_fields_are_defined(text: str) -> None:
     assert read(text) is not None
 
 

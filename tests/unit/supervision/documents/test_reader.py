@@ -151,7 +151,7 @@ def test_an_empty_document_has_no_data(text):
     assert read(text.encode(), LIMITS)[0] is None
 
 
-def test_the_line_of_every_field_is_known_where_it_is_asked_for():
+def test_the_line_of_every_field_is_recorded_on_request():
     text = b"a:\n  b:\n  - c\n  - d\nx.y: 1\n"
     assert read(text, LIMITS)[1] == {"": 1, "a": 2, "a.b": 3, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
     assert read(text, DocumentLimits(lines=False))[1] == {}

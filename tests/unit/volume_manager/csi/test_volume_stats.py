@@ -143,7 +143,7 @@ async def test_figures_are_gone_when_the_driver_fails() -> None:
     ("health", "conditions", "abnormal"),
     [(True, True, True), (True, True, False), (False, True, None), (True, False, None)],
 )
-async def test_health_is_asked_for_with_the_gate_and_the_capability(
+async def test_health_is_requested_with_the_gate_and_the_capability(
     health: bool, conditions: bool, abnormal: bool | None
 ) -> None:
     drivers = Drivers(conditions=conditions)

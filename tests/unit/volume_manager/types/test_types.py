@@ -90,7 +90,7 @@ def test_huge_pages_need_a_request_of_that_size():
     assert isinstance(steps(volume("HugePagesX"), containers=[two])[0], RejectedVolume)
 
 
-def test_huge_pages_that_the_whole_pod_asks_for_are_enough():
+def test_huge_pages_requested_by_the_pod_as_a_whole_are_enough():
     volume = {"name": "h", "emptyDir": {"medium": "HugePages"}}
     (found,) = steps(volume, resources={"limits": {"hugepages-2Mi": "4Mi"}})
     assert isinstance(found, HugePagesEmptyDir)

@@ -51,7 +51,7 @@ def made(
     return compute(node or {"metadata": {"name": "n1"}}, facts(**more), settings, now=now, clock=CLOCK).node
 
 
-def test_a_node_of_which_all_is_known():
+def test_a_node_with_all_facts_reported():
     status = made()["status"]
     assert status["capacity"] == {
         "cpu": "2",

@@ -48,7 +48,7 @@ def refused(pod: Pod, known: NodeObject | None) -> str:
     return ",".join(one.reason for one in found if one is not None)
 
 
-def test_a_pod_that_asks_for_nothing_fits() -> None:
+def test_a_pod_without_requests_fits() -> None:
     assert refused(pod(), node()) == ""
     assert refused(pod(affinity={"podAffinity": {}}), node()) == ""
 
@@ -78,7 +78,7 @@ def test_every_label_of_the_selector_must_be_there() -> None:
         ({}, False),
     ],
 )
-def test_a_term_of_the_affinity_is_judged(term: dict[str, Any], fits: bool) -> None:
+def test_a_term_of_the_node_affinity_matches_by_its_requirements(term: dict[str, Any], fits: bool) -> None:
     assert (refused(requiring(term), node()) == "") is fits
 
 

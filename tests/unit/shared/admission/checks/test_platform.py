@@ -37,7 +37,7 @@ STRICT = {"securityContext": {"supplementalGroupsPolicy": "Strict"}}
         (STRICT, "SupplementalGroupsPolicyNotSupported"),
     ],
 )
-def test_a_feature_that_node_or_runtime_lacks_is_a_reason_to_refuse(spec, reason):
+def test_a_feature_that_node_or_runtime_lacks_is_a_reason_for_refusal(spec, reason):
     candidate = PodAdmitAttributes(pod(**spec), demand_of("u", pod(**spec)))
 
     def reasons(state: NodeState) -> str:
@@ -56,7 +56,7 @@ def refused(check: CheckFunction, state: NodeState, status: dict[str, Any] | Non
     return found.message if found is not None else ""
 
 
-def test_a_pod_that_has_run_is_not_asked_for_apparmor_again() -> None:
+def test_apparmor_is_not_checked_again_for_a_pod_that_has_run() -> None:
     node = NodeState(allocatable={})
     assert refused(unavailable_apparmor, node, {"phase": "Pending"}, **CONFINED)
     assert not refused(unavailable_apparmor, node, {"phase": "Running"}, **CONFINED)

@@ -131,7 +131,7 @@ def test_a_value_that_the_kubelet_refuses_is_refused_with_the_rule(word):
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1), st.sampled_from([str, hex, oct, bin]))
-def test_integers_are_read_in_every_base_go_knows(number, notation):
+def test_integers_are_read_in_every_base_of_go(number, notation):
     assert integer(notation(number)) == number
 
 

@@ -11,7 +11,7 @@ from actors.shared.config.sources.configz import ZERO_IS_LEFT_OUT, written
 from actors.shared.config.validation.rule_kinds import value_at
 
 
-def test_a_zero_that_the_api_cannot_tell_from_unset_is_omitted():
+def test_a_zero_that_is_unset_to_the_api_is_omitted():
     shown = set(written(KubeletConfiguration()))
     assert not {"readOnlyPort", "podsPerCore", "protectKernelDefaults", "runOnce", "evictionMaxPodGracePeriod"} & shown
     assert written(KubeletConfiguration(readOnlyPort=10255))["readOnlyPort"] == 10255

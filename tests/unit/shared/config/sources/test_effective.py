@@ -139,7 +139,7 @@ def test_insecure_settings_are_warned_about():
     ]
 
 
-def test_a_node_to_which_nobody_attaches_volumes_is_warned_about():
+def test_a_node_without_an_attach_controller_is_warned_about():
     (warning,) = made({"enableControllerAttachDetach": False}).warnings
     assert "pods wait for those of CSI drivers that must be attached" in warning
 

@@ -47,7 +47,7 @@ def test_a_drop_in_without_a_file_is_a_layer_of_its_own(write, tmp_path):
      ("tlsCertFile", "a/../c", "sub/c"), ("tlsPrivateKeyFile", "k", "sub/k"), ("volumePluginDir", "v", "sub/v"),
      ("podLogsDir", "logs", "sub/logs")],
 )  # fmt: skip
-def test_a_relative_path_is_meant_from_the_directory_of_its_file(write, tmp_path, field, given, found):
+def test_a_relative_path_starts_at_the_directory_of_its_file(write, tmp_path, field, given, found):
     (layer,) = read_layers(write(f"{field}: {given}\n", "sub/k.yaml"), "")
     assert layer.data[field] == str(tmp_path / found)
 

@@ -138,7 +138,7 @@ def test_the_last_start_is_recorded_with_its_flags_and_no_secret_of_them(agent, 
     assert start_records.last_of(agent.state_dir) == record
 
 
-def test_no_start_is_known_where_there_was_none_or_its_record_is_damaged(agent):
+def test_there_is_no_last_start_without_a_readable_record(agent):
     assert start_records.last_of(agent.state_dir) is None
     layout.make(agent)
     Path(agent.state_dir, start_records.FILE).write_text("{")
