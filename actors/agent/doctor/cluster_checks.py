@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -33,9 +33,12 @@ CLOCK_SECONDS: Final = 60.0
 _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 
-def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = False) -> Iterator[Finding]:
+def cluster(
+    kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = False, gates: Collection[str] = ()
+) -> Iterator[Finding]:
     """All checks with this kubeconfig, for the node of this name. `stored`: path of the client certificate that the
-    agent obtained. `bootstrap`: the kubeconfig only serves to obtain that certificate."""
+    agent obtained. `bootstrap`: the kubeconfig only serves to obtain that certificate. `gates`: feature gates that are
+    on, of those that need rights of their own."""
     from kubernetes import client
     from kubernetes.config import ConfigException, load_kube_config
 
@@ -55,7 +58,7 @@ def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = F
         ended = shown is not None and _is_invalid(shown)
         with client.ApiClient(settings) as api:
             api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
-            for found in _check_server(api, settings.host, node, bootstrap=bootstrap):
+            for found in _check_server(api, settings.host, node, gates, bootstrap=bootstrap):
                 if not (ended and "401" in found.text):  # the check of the certificate reports the cause
                     yield found
 
@@ -76,7 +79,7 @@ def _is_invalid(shown: ShownCertificate) -> bool:
     return of_pem(CLIENT, shown.where, shown.pem, datetime.now(UTC), NEW_CERTIFICATE).level is Level.FAILURE
 
 
-def _check_server(api: Any, server: str, node: str, *, bootstrap: bool) -> Iterator[Finding]:
+def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, bootstrap: bool) -> Iterator[Finding]:
     from kubernetes import client
     from kubernetes.client import ApiException
     from urllib3.exceptions import HTTPError
@@ -93,7 +96,11 @@ def _check_server(api: Any, server: str, node: str, *, bootstrap: bool) -> Itera
         return
     yield from version(server, found.git_version)
     yield from clock(headers.get("Date", ""), began, ended)
-    joined = (node_checks.identity, permissions.rights, node_checks.registration, node_checks.lease)
+
+    def rights(api: Any, node: str) -> Iterator[Finding]:
+        return permissions.rights(api, node, gates)
+
+    joined = (node_checks.identity, rights, node_checks.registration, node_checks.lease)
     for check in (permissions.requesting,) if bootstrap else joined:
         try:
             for one in check(api, node):

@@ -42,6 +42,7 @@ from supervision.protocol import Tree
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
+from .permissions import BY_GATE
 
 _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
@@ -158,8 +159,9 @@ def _cluster(agent: Agent) -> Iterator[Finding]:
     # before the node has a certificate, use the kubeconfig that obtains one
     bootstrap = bool(agent.bootstrap_kubeconfig) and not Path(agent.kubeconfig).exists()
     used = agent.bootstrap_kubeconfig if bootstrap else agent.kubeconfig
+    gates = [gate for gate in BY_GATE if agent.gate(gate)]
     stored = certificate_checks.stored_client_pair(agent)
-    return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap)
+    return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap, gates=gates)
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -24,8 +24,8 @@ class Permission(msgspec.Struct, frozen=True):
     namespace: str = ""
     own_name: bool = False
     """On the object that has the node's name."""
-    own_pods: bool = False
-    """On the pods of this node."""
+    of_node: bool = False
+    """On objects with the node's name as spec.nodeName."""
 
     def __str__(self) -> str:
         return f"{self.verb} {self.resource}{f'/{self.subresource}' if self.subresource else ''}"
@@ -36,13 +36,22 @@ PERMISSIONS: Final = (
     Permission("create", "nodes"),
     Permission("patch", "nodes", "status", own_name=True),
     Permission("update", "leases", group="coordination.k8s.io", namespace="kube-node-lease", own_name=True),
-    Permission("list", "pods", own_pods=True),
+    Permission("list", "pods", of_node=True),
     Permission("patch", "pods", "status"),
     Permission("delete", "pods"),
     Permission("create", "events"),
     Permission("create", "certificatesigningrequests", group="certificates.k8s.io"),
     Permission("list", "services"),
 )
+_CERTIFICATES: Final = "certificates.k8s.io"
+BY_GATE: Final[Mapping[str, tuple[Permission, ...]]] = {
+    "ClusterTrustBundleProjection": (Permission("list", "clustertrustbundles", group=_CERTIFICATES),),
+    "PodCertificateRequest": (
+        Permission("create", "podcertificaterequests", group=_CERTIFICATES),
+        Permission("list", "podcertificaterequests", group=_CERTIFICATES, of_node=True),
+    ),
+}
+"""What a node needs, too, where the feature gate is on."""
 REQUESTING: Final = tuple(
     Permission(verb, "certificatesigningrequests", group="certificates.k8s.io") for verb in ("create", "get", "watch")
 )
@@ -63,16 +72,17 @@ def requesting(api: Any, node: str) -> Iterator[Finding]:
         yield ok("rights", "the bootstrap kubeconfig may ask for a certificate")
 
 
-def rights(api: Any, node: str) -> Iterator[Finding]:
-    """Whether the API server permits the requests of a node."""
-    missing = _not_allowed(api, node, PERMISSIONS)
+def rights(api: Any, node: str, gates: Collection[str] = ()) -> Iterator[Finding]:
+    """Whether the API server permits the requests of a node. `gates`: those of BY_GATE that are on."""
+    wanted = (*PERMISSIONS, *(right for gate in gates for right in BY_GATE[gate]))
+    missing = _not_allowed(api, node, wanted)
     if missing:
         text = f"the API server does not let this node {', '.join(missing)}"
         yield failure(
             "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
         )
     else:
-        yield ok("rights", f"all {len(PERMISSIONS)} that were asked for")
+        yield ok("rights", f"all {len(wanted)} that were asked for")
 
 
 def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]:
@@ -80,7 +90,7 @@ def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]
 
     missing = []
     for right in wanted:
-        of_pods = client.V1FieldSelectorAttributes(
+        selector = client.V1FieldSelectorAttributes(
             requirements=[client.V1FieldSelectorRequirement(key="spec.nodeName", operator="In", values=[node])]
         )
         attributes = client.V1ResourceAttributes(
@@ -90,7 +100,7 @@ def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]
             group=right.group or None,
             namespace=right.namespace or None,
             name=node if right.own_name else None,
-            field_selector=of_pods if right.own_pods else None,
+            field_selector=selector if right.of_node else None,
         )
         spec = client.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
         review: Any = client.AuthorizationV1Api(api).create_self_subject_access_review(

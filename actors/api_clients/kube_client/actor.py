@@ -38,14 +38,16 @@ from supervision.addresses import ActorName
 from supervision.backoff import BackoffPolicy
 from supervision.protocol import FORK_SERVER
 
+from . import certificate_requests, trust_bundles
 from .assigned_config_feed import AssignedConfigFeed
-from .cached_collection import CachedCollection, trimmed_service, trimmed_to_status
+from .cached_collection import CachedCollection, trimmed_service
+from .certificate_requests import CertificateRequestFeed
 from .node_annotations import annotations_of, ttl_of
 from .object_cache import ObjectCache
 from .pod_feed import PodFeed
 from .pod_references import references_of
 from .refused_collections import RefusedCollections
-from .trust_bundles import MENTION, PLURAL, TrustBundleFeed
+from .trust_bundles import TrustBundleFeed
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector, Store
@@ -57,9 +59,6 @@ PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0
 """Shorter than the backoff of the other reflectors, which ends when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
-CERTIFICATE_REQUESTS: Final = "/apis/certificates.k8s.io/v1beta1/podcertificaterequests"
-CERTIFICATE: Final = b'"podCertificate"'
-"""What the JSON of each pod with such a source has."""
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
 
@@ -75,16 +74,11 @@ class KubeClient(ApiActor):
         self.node = CachedCollection(self, "node", on_change=self._node_changed)
         self.trust_bundles = TrustBundleFeed(
             self,
-            lambda path, store: self._follow_collection(PLURAL, path, "", store),
+            lambda name, path, store: self._follow_collection(name, path, "", store),
             lambda: self.tell(VOLUME_MANAGER, TrustBundlesChanged()),
         )
-        self.certificate_requests = CachedCollection(
-            self,
-            "podcertificaterequests",
-            trimmed_to_status,
-            on_object=lambda namespace, name: self.tell(
-                VOLUME_MANAGER, ObjectChanged(ObjectRef("PodCertificateRequest", name, namespace))
-            ),
+        self.certificate_requests = CertificateRequestFeed(
+            self, self._follow_of_node, lambda ref: self.tell(VOLUME_MANAGER, ObjectChanged(ref))
         )
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
@@ -121,6 +115,10 @@ class KubeClient(ApiActor):
             query = {"fieldSelector": fields} if fields else {}
             self._reflectors[name] = reflector = Reflector(self.client, path, query, store, **more)
             self.start_task(reflector.run(), f"watch {name}")
+
+    def _follow_of_node(self, name: str, path: str, store: Store) -> None:
+        """A node may list objects of these collections only with its name as spec.nodeName."""
+        self._follow_collection(name, path, f"spec.nodeName={self.agent.node_name}", store)
 
     def collection_answered(self, collection: str) -> None:
         self._refused.answered(collection)
@@ -159,16 +157,11 @@ class KubeClient(ApiActor):
             self.log.warning("pod %s/%s cannot be read: %s", item.namespace, item.name, error)
             refs = {}
         self.objects.refer(item.uid, refs)
-        if MENTION in item.data and self.agent.gate("ClusterTrustBundleProjection"):
-            self.trust_bundles.want()
-        if CERTIFICATE in item.data and self.agent.gate("PodCertificateRequest"):
-            self._follow_certificate_requests()
+        if self.agent.gate(trust_bundles.GATE):
+            self.trust_bundles.see_pod(item.data)
+        if self.agent.gate(certificate_requests.GATE):
+            self.certificate_requests.see_pod(item.data)
         self._count()
-
-    def _follow_certificate_requests(self) -> None:
-        """A node may list those of its own pods only."""
-        of_node = f"spec.nodeName={self.agent.node_name}"
-        self._follow_collection("podcertificaterequests", CERTIFICATE_REQUESTS, of_node, self.certificate_requests)
 
     def _on_removal(self, uids: set[str]) -> None:
         assert self.objects is not None  # noqa: S101
@@ -213,8 +206,8 @@ class KubeClient(ApiActor):
             self._follow_collection("csidrivers", CSI_DRIVERS, "", self.csi_drivers)
             return await self._from_collection(self.csi_drivers, ref, message.wait)
         if ref.kind == "PodCertificateRequest":
-            self._follow_certificate_requests()
-            return await self._from_collection(self.certificate_requests, ref, message.wait)
+            self.certificate_requests.want()
+            return await self._from_collection(self.certificate_requests.collection, ref, message.wait)
         return await self.objects.get(ref, message.wait)
 
     async def _from_collection(self, collection: CachedCollection, ref: ObjectRef, wait: float) -> ObjectState:

@@ -73,18 +73,6 @@ class CachedCollection:
         self._owner.collection_answered(self._name)
 
 
-class _OnlyStatus(msgspec.Struct):
-    status: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-def trimmed_to_status(data: bytes) -> bytes:
-    """The status alone; what cannot be read stays as it is."""
-    try:
-        return msgspec.json.encode(msgspec.json.decode(data, type=_OnlyStatus))
-    except UNREADABLE:
-        return data
-
-
 class _Meta(msgspec.Struct, omit_defaults=True):
     name: str = ""
     namespace: str = ""

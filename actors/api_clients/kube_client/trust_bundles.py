@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 PLURAL: Final = "clustertrustbundles"
 VERSIONS: Final = ("v1beta1", "v1alpha1")
 """Of certificates.k8s.io, the first choice first, as the kubelet has them."""
-MENTION: Final = b'"clusterTrustBundle"'
+GATE: Final = "ClusterTrustBundleProjection"
+_MENTION: Final = b'"clusterTrustBundle"'
 """What the JSON of each pod with such a source has."""
 AGAIN_SECONDS: Final = 60.0
 NOT_SUPPORTED: Final = "ClusterTrustBundle projection is not supported in static kubelet mode"
@@ -50,11 +51,11 @@ class TrustBundleFeed:
     def __init__(
         self,
         actor: FeedActor,
-        follow: Callable[[str, CachedCollection], None],
+        follow: Callable[[str, str, CachedCollection], None],
         changed: Callable[[], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`follow` starts to watch the collection at a path; `changed` is called after each change."""
+        """`follow` starts to watch a collection, by its name and path; `changed` is called after each change."""
         self._actor, self._follow, self._sleep = actor, follow, sleep
         self.collection = CachedCollection(actor, PLURAL, trimmed_bundle, changed)
         self._search: asyncio.Task[Any] | None = None
@@ -67,6 +68,11 @@ class TrustBundleFeed:
         """Watch the bundles from now on."""
         if self._search is None:
             self._search = self._actor.start_task(self._find(), "find ClusterTrustBundles")
+
+    def see_pod(self, data: bytes) -> None:
+        """A pod of this node, as JSON."""
+        if _MENTION in data:
+            self.want()
 
     async def get(self, wanted: GetTrustBundles) -> TrustBundles:
         self.want()
@@ -90,7 +96,7 @@ class TrustBundleFeed:
             except ApiError as error:
                 path, self._error = "", f"{_UNDETERMINED}: {error}"
             if path:
-                self._follow(path, self.collection)
+                self._follow(PLURAL, path, self.collection)
             self._looked.set()
             if path:
                 return

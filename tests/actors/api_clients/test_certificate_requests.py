@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from actors.api_clients.kube_client.actor import CERTIFICATE_REQUESTS
+from actors.api_clients.kube_client.certificate_requests import PATH
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectChanged, ObjectRef
 from actors.shared.kube.credential_sources import PodCertificateProjection
 from actors.shared.kube.meta import ObjectMeta
@@ -61,7 +61,7 @@ async def test_requests_of_this_node_are_watched_and_their_changes_told(tmp_path
         await harness.wait_sent(ObjectChanged, to="volume_manager", count=3)
         assert (await harness.deliver(GetObject(ref))).reason == "NotFound"
         listed = [one.target for one in server.requests_for("list", PLURAL)]
-        assert listed == [f"{CERTIFICATE_REQUESTS}?fieldSelector=spec.nodeName%3Dn1"]
+        assert listed == [f"{PATH}?fieldSelector=spec.nodeName%3Dn1"]
 
 
 async def test_a_request_for_a_pod_of_another_node_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ import urllib3
 
 from actors.agent.doctor.cluster_checks import clock, cluster, refused, unreachable, version
 from actors.agent.doctor.finding import Finding, Level
+from actors.agent.doctor.permissions import BY_GATE, PERMISSIONS
 from tests.support.apiserver import ApiServer
+from tests.support.apiserver.authorizer import NODE_RULES
 
 NODE = {
     "metadata": {"name": "n1"},
@@ -37,11 +39,14 @@ def findings(
     stored: str = "",
     *,
     bootstrap: bool = False,
+    gates: tuple[str, ...] = (),
 ) -> list[Finding]:
     async def story() -> list[Finding]:
         async with ApiServer(folder) as server:
             server.create("nodes", NODE)
-            return await asyncio.to_thread(lambda: list(cluster(kubeconfig(server), node, stored, bootstrap=bootstrap)))
+            given = kubeconfig(server)
+            checks = cluster(given, node, stored, bootstrap=bootstrap, gates=gates)
+            return await asyncio.to_thread(lambda: list(checks))
 
     return asyncio.run(story())
 
@@ -110,6 +115,21 @@ def test_another_nodes_certificate_ends_the_checks(tmp_path: Path) -> None:
     assert found[-1].subject == "identity"
     assert "system:node:n2, but this node is n1" in found[-1].text
     assert found[-1].remedy.startswith("--hostname-override=n2")
+
+
+def test_the_rights_for_feature_gates_that_are_on_are_asked_for_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rights(folder: str, *gates: str) -> Finding:
+        found = findings(tmp_path / folder, lambda server: server.node_kubeconfig("n1"), gates=gates)
+        return next(one for one in found if one.subject == "rights")
+
+    assert rights("1", *BY_GATE).text == f"all {len(PERMISSIONS) + 3} that were asked for"
+    monkeypatch.delitem(NODE_RULES, ("certificates.k8s.io", "clustertrustbundles"))
+    assert rights("2").level is Level.OK
+    missing = rights("3", *BY_GATE)
+    assert missing.level is Level.FAILURE
+    assert missing.text == "the API server does not let this node list clustertrustbundles"
 
 
 def test_missing_rights_of_a_user_are_listed(tmp_path: Path) -> None:
