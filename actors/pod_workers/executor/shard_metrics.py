@@ -29,6 +29,8 @@ class ShardMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        for label in STATIC_LABELS.values():
+            metrics.count("kubelet_restarted_pods_total", 0, static=label)  # there from the start, as the kubelet's
 
     def sandbox_begins(self, pod: Pod, attempt: int) -> None:
         """A sandbox is about to start."""

@@ -28,6 +28,15 @@ class Counted:
         return sum(one.value for one in samples if (one.name, *one.labels.values()) == (f"kubelet_{name}", *labels))
 
 
+def test_pods_that_are_added_again_are_counted_by_their_kind_from_zero():
+    counted = Counted()
+    found = counted.metrics.snapshot("worker", 1).samples
+    samples = [one for one in found if one.name == "kubelet_restarted_pods_total"]
+    assert sorted((one.labels["static"], one.value) for one in samples) == [("", 0), ("true", 0)]
+    counted.shard.restarted(POD)
+    assert counted("restarted_pods_total", "") == 1
+
+
 def test_a_sandbox_is_counted_when_it_is_begun_and_when_it_fails():
     counted = Counted()
     counted.shard.sandbox_begins(POD, 0)
