@@ -23,7 +23,10 @@ _LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
 def engine_settings() -> CommandSettings:
     from supervision.cli.command_parser import CommandSettings
 
-    return CommandSettings(agent_files, _tree, _root_dir(), _policy_file(), _status_reasons, _advice, _LOGS)
+    from .guessed_words import lines_or_namespace
+
+    places = (agent_files, _tree, _root_dir(), _policy_file())
+    return CommandSettings(*places, _status_reasons, _advice, _LOGS, lines_or_namespace)
 
 
 def agent_files(arguments: argparse.Namespace) -> AgentFiles:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from supervision.cli.argument_types import count
+
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _PODS: Final = ("pod", "pods", "po")
 _KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_PODS, "pods"),
@@ -18,6 +23,12 @@ _SAME: Final[Mapping[str, str]] = {"pod": "pods", "po": "pods", "event": "events
 _OF_A_POD: Final = ("pods", "events", "logs")
 """Commands that take the name of a pod."""
 _EXPLAIN: Final = ("config", "explain")
+_CHECK: Final = ("manifest", "check")
+_NODES: Final = ("node", "nodes", "no")
+_VALUED: Final = frozenset({
+    "-n", "--namespace", "-o", "--output", "-l", "--selector", "--root-dir", "--run-dir", "--timeout",
+})  # fmt: skip
+"""Options that kubectl users put in front, and whose value is the next word."""
 _WELL: Final = "`supervise status`, `supervise doctor`"
 _JUDGE: Final = "`supervise config check`, `supervise manifest check FILE`, `supervise policy check`"
 _RUNS: Final = "`supervise pods`, `supervise tree`"
@@ -29,11 +40,34 @@ _OF_PODS: Final = (
     "a static pod is a file below staticPodPath (`supervise config show`): write or remove that; any other pod is the "
     "cluster's: `kubectl {0}`"
 )
+_NOT_HERE: Final = "of what the cluster has, `kubectl get {0}`; of what runs here, `supervise pods`, `supervise events`"
 _MEANT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("exec", "attach", "port-forward"), _SHELL),
-    **dict.fromkeys(("cp", "debug", "cordon", "uncordon", "drain", "taint", "label", "annotate"), "`kubectl {0}`"),
+    **dict.fromkeys(
+        (
+            "cp",
+            "debug",
+            "cordon",
+            "uncordon",
+            "drain",
+            "taint",
+            "label",
+            "annotate",
+            "rollout",
+            "wait",
+            "auth",
+            "expose",
+            "autoscale",
+            "diff",
+            "certificate",
+            "cluster-info",
+            "api-resources",
+            "api-versions",
+        ),
+        "`kubectl {0}`",
+    ),
     **dict.fromkeys(("images", "containers", "inspect", "pull", "rmi"), "`crictl`"),
-    **dict.fromkeys(("apply", "create", "delete", "edit", "replace", "scale"), _OF_PODS),
+    **dict.fromkeys(("apply", "create", "delete", "edit", "patch", "replace", "scale"), _OF_PODS),
     "kill": "`supervise inject ACTOR crash` has an actor replaced",
     "restart": _RESTART,
     **dict.fromkeys(
@@ -60,22 +94,33 @@ _LIST: Final = ": `supervise` lists the commands, each of which takes --help"
 
 def understood(words: Sequence[str]) -> list[str]:
     """The same in the words of `supervise`, where that changes nothing on the node: `get pods -A` means `pods -A`."""
-    first, *rest = words
+    first, *rest = _options_last(words)
     if first == "help":
         return [*rest[:2], "--help"]
-    if words == ["version"]:
+    if first == "version" and all(word.startswith("-") for word in rest):
         return ["--version"]
+    if (first, *rest[:1]) == _CHECK:
+        return [*_CHECK, *(word.removeprefix("--filename=") for word in rest[1:] if word not in ("-f", "--filename"))]
     if first == "explain" and rest:
         return [*_EXPLAIN, *rest]
     if first == "get" and rest:
         kind, _, name = rest[0].partition("/")
-        return [_KINDS[kind], *([name] if name else []), *rest[1:]] if kind in _KINDS else [*words]
+        return [_KINDS[kind], *([name] if name else []), *rest[1:]] if kind in _KINDS else [first, *rest]
     if first == "describe":
         return _describe(rest)
     command = _SAME.get(first, first)
     if command in _OF_A_POD:
         rest = [_without_kind(word) for word in rest]
     return [command, *rest]
+
+
+def _options_last(words: Sequence[str]) -> list[str]:
+    """`get pods -n shop` for `-n shop get pods`. `start` is told before this that its flags follow it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _VALUED else 1
+    moved = [*words[at:], *words[:at]]
+    return [*words] if moved[0] == "start" else moved
 
 
 def _without_kind(word: str) -> str:
@@ -86,8 +131,11 @@ def _without_kind(word: str) -> str:
 
 def _describe(words: Sequence[str]) -> list[str]:
     """`describe pod/NAME`, `describe pods NAME` and `describe NAME` mean `describe pod NAME`."""
-    if not words or words[0].startswith("-"):
-        return ["describe", *words]
+    words = _options_last(words)
+    if not words:
+        return ["describe"]
+    if words[0].startswith("-"):
+        return ["describe", "pod", *words]
     kind, slash, name = words[0].partition("/")
     if kind in _PODS:
         return ["describe", "pod", *([name] if slash else []), *map(_without_kind, words[1:])]
@@ -97,8 +145,9 @@ def _describe(words: Sequence[str]) -> list[str]:
 def meant(words: Sequence[str]) -> str:
     """A hint for a word that is no command but whose purpose is known; '' if it is not known."""
     first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
-    if first == "get":
-        first = second.partition("/")[0] or first
+    if first == "get" and second:
+        first = second.partition("/")[0]
+        return _MEANT.get(first, _NOT_HERE).format(shlex.quote(first))
     return _MEANT.get(first, "").format(shlex.quote(first))
 
 
@@ -117,13 +166,18 @@ def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]
     return f"{first} is no option of supervise itself{did_you_mean(first, alone) or _LIST}"
 
 
-def not_a_pod(words: Sequence[str]) -> str:
-    """Why `describe KIND ...` is not understood; '' if it may be."""
-    first, kind, name = (*words[:3], "", "", "")[:3]
-    if first != "describe" or kind in ("", *_PODS) or "/" in kind or kind.startswith("-"):
+def of_another_kind(words: Sequence[str]) -> str:
+    """Why `describe KIND ...` or `top KIND` is not understood; '' if it may be."""
+    first, *rest = _options_last(words)
+    kind, name = (*_options_last(rest), "", "")[:2] if rest else ("", "")
+    if first == "top" and kind in (*_PODS, *_NODES):
+        return f"top is of the actors; of {kind}: `kubectl top {kind}`, or on this node `crictl stats`"
+    if first != "describe" or kind in ("", *_PODS) or kind.startswith("-"):
         return ""
-    if kind in ("node", "nodes", "no"):
+    if kind.partition("/")[0] in _NODES:
         return f"describe is of pods; of the node: {_WELL}"
+    if "/" in kind:
+        return ""  # a namespace
     if not name or name.startswith("-"):
         return ""  # the kind is the name of a pod, and what follows are options and their values
     if kind in ("actor", "actors"):
@@ -132,3 +186,12 @@ def not_a_pod(words: Sequence[str]) -> str:
             f"describe is of pods; of an actor: `supervise tree`, `supervise incidents {name}`, `supervise logs {name}`"
         )
     return f"describe is of pods, not of {kind}"
+
+
+def lines_or_namespace(text: str) -> int | str:
+    """A count of lines, or what `-n` is to kubectl, for argparse. A name of digits alone is a count."""
+    if _NAMESPACE.fullmatch(text) and not text.isdecimal():
+        return text
+    if text.removeprefix("-").isdecimal():
+        return count(text)
+    raise argparse.ArgumentTypeError(f"{text} is neither a whole number nor a namespace")

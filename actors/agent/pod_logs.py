@@ -44,7 +44,7 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     parser.description = f"{parser.description}\n{_NAMES}"
     parser.epilog = (parser.epilog or "").replace("Examples:\n\n", f"Examples:\n\n{_EXAMPLES}")
     of_pods = parser.add_argument_group("of pods")
-    of_pods.add_argument("--namespace", type=_no_namespace, help=argparse.SUPPRESS)
+    of_pods.add_argument("--namespace", default="", metavar="NAMESPACE", help="its namespace; -n NAMESPACE, too")
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
     of_pods.add_argument("-c", "--container", default="", help="which container (default: the first one)")
     of_pods.add_argument("of_container", nargs="?", default="", metavar="container", help="the same")
@@ -56,11 +56,6 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     )
     of_pods.add_argument("--tail", type=_tail, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
-
-
-def _no_namespace(text: str) -> str:
-    """Refuses an option of kubectl that this command does not have, for argparse."""
-    raise argparse.ArgumentTypeError(f"a namespace is part of the name: {text}/POD")
 
 
 def _tail(text: str) -> int:
@@ -82,6 +77,8 @@ def _moment(text: str) -> float:
 def run(context: Context) -> int:
     """The log of an actor or of a pod."""
     arguments = context.arguments
+    if (namespace := _namespace(arguments)) and not arguments.actor:
+        raise CommandError(USAGE, f"the pod of namespace {namespace} is missing: see `supervise pods`")
     if arguments.container and arguments.of_container:
         raise CommandError(USAGE, "the container is given twice")
     container = arguments.container or arguments.of_container
@@ -93,13 +90,18 @@ def run(context: Context) -> int:
         container or arguments.all_containers or arguments.since_time
         or arguments.previous or arguments.timestamps
     )  # fmt: skip
-    if not (arguments.pod or (arguments.actor and _is_no_actor(context))):
+    if not (arguments.pod or namespace or (arguments.actor and _is_no_actor(context))):
         if only_pods:
             options = "-c, --all-containers, --since-time, --previous and --timestamps"
             text = f"{options} are for logs of pods: `supervise logs --pod NAME`"
             raise CommandError(REFUSED, text)
         return actor_logs.run(context)
     return _of_pod(context)
+
+
+def _namespace(arguments: argparse.Namespace) -> str:
+    """The namespace of the pod; '' if none is given."""
+    return str(arguments.lines) if isinstance(arguments.lines, str) else str(arguments.namespace)
 
 
 def _is_no_actor(context: Context) -> bool:
@@ -155,7 +157,7 @@ def _query(arguments: argparse.Namespace) -> LogQuery:
 
 
 def _lines_of(arguments: argparse.Namespace) -> int:
-    return 0 if arguments.lines is None and arguments.since_time else actor_logs.lines_of(arguments)
+    return 0 if not isinstance(arguments.lines, int) and arguments.since_time else actor_logs.lines_of(arguments)
 
 
 def _show_one(
@@ -203,7 +205,7 @@ def find_pod(context: Context) -> tuple[Pod, PodStatus]:
     answers, wanted = Answers(context, context.tree()), context.arguments.actor
     pods, by_runtime, _removed = known_pods(answers)
     try:
-        found = find(pods, wanted, by_runtime=by_runtime)
+        found = find(pods, wanted, _namespace(context.arguments), by_runtime=by_runtime)
         encoded = msgspec.json.encode(found)
         return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
     except NoSuchPod as error:

@@ -26,9 +26,9 @@ _ALONE = (*_HELP, "--version")
 
 def run(words: list[str]) -> int:
     """Run one subcommand; the exit code."""
-    from .guessed_words import misspelt, not_a_pod, understood
+    from .guessed_words import misspelt, of_another_kind, understood
 
-    if words and (wrong := not_a_pod(words)):
+    if words and (wrong := of_another_kind(words)):
         sys.stderr.write(f"supervise: {wrong}\n")
         return 2
     words = understood(words) if words else words

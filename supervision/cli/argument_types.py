@@ -49,16 +49,6 @@ def count(text: str) -> int:
     return value
 
 
-def line_count(text: str) -> int:
-    """A count of log lines, for argparse: kubectl's `-n` is a namespace, so the error shows how to write one."""
-    try:
-        return count(text)
-    except argparse.ArgumentTypeError as error:
-        if text[:1].isalpha():
-            raise argparse.ArgumentTypeError(f"{error}; a namespace is written {text}/POD") from None
-        raise
-
-
 def since(text: str) -> float:
     """The seconds in `90s`, `5m` or `1h30m`, for argparse; 0 needs no unit."""
     if text == "0":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .argument_types import directory, positive
+from .argument_types import count, directory, positive
 from .command import DEFAULT_ROOT_DIR, AgentFiles, Run, TreeOf, default_files, execute
 from .parser import CODES, CommandHelp, epilog
 
@@ -34,6 +34,8 @@ class CommandSettings:
     """The last line of a `status` that is not ready: the command with more details."""
     logs: str = "the log of one actor, or of a supervisor and all below it"
     """The options of `logs`."""
+    lines: Callable[[str], int | str] = count
+    """What `-n` of `logs` is, which may be of the application."""
 
 
 def command_parser(

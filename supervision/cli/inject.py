@@ -36,5 +36,8 @@ def inject(context: Context, order: Inject) -> tuple[Inject, str]:
     if done.error:
         raise CommandError(REFUSED, done.error)
     rate = order.rate or DEFAULT_RATES.get(order.fault, 0.0)
-    details = [f"rate {rate:g}"] * bool(rate) + [f"for {order.seconds:g} s"] * bool(order.seconds)
+    shown = f"at {rate:g} MiB/s" if order.fault == "leak" else f"at a rate of {rate:g}"
+    if order.fault == "slow":
+        shown = f"by {rate:g} s"
+    details = [shown] * bool(rate) + [f"for {order.seconds:g} s"] * bool(order.seconds)
     return order, " ".join([f"{order.fault} injected into {order.name}", *details])

@@ -73,8 +73,8 @@ def refuse_followed_json(context: Context) -> None:
 
 def lines_of(arguments: argparse.Namespace) -> int:
     """The number of lines to show, 0: all. With --since it is all, unless a number is given."""
-    if arguments.lines is not None:
-        return int(arguments.lines)
+    if isinstance(arguments.lines, int):
+        return arguments.lines
     return 0 if arguments.since else DEFAULT_LINES
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -49,14 +50,23 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # subcommands report theirs
         found, rest = super().parse_known_args(args, namespace)
         if rest:
+            if _takes_flags_of_start(self._actions) and (unknown := _options(rest)[0]).startswith("--"):
+                typed = shlex.join(args[args.index(unknown) :])
+                name = unknown.partition("=")[0]
+                self.error(f"{name} is a flag of start: it follows --: `{self.prog} -- {typed}`")
             self.error("; ".join(_unknown_option_text(word, self._option_string_actions) for word in _options(rest)))
         return found, rest
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = [str(choice) for choice in action.choices]
-            hint = did_you_mean(str(value), known)
+            form = re.match(r"(jsonpath|go-template|custom-columns)(-as-json|-file)?(=|$)", str(value))
+            hint = ": -o json, and jq, do what that does" if form else did_you_mean(str(value), known)
             raise argparse.ArgumentError(action, f"{value} is none of {', '.join(known)}{hint}")
+
+
+def _takes_flags_of_start(actions: Iterable[argparse.Action]) -> bool:
+    return any(action.dest == "flags" and action.nargs == argparse.REMAINDER for action in actions)
 
 
 def _options(words: Sequence[str]) -> Sequence[str]:

@@ -11,6 +11,7 @@ from ..policy_file import PolicyError
 from ..spec import GetPolicies, PoliciesInForce, Policy
 from .command import NOT_WELL, OK, Context, TreeOf
 from .text import narrow_table, plain, terminal_columns
+from .tree import chosen
 
 HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "BUSY", "MEMORY", "STRATEGY")
 _SPARE = ("STRATEGY", "BUSY", "STOP", "START", "HEARTBEAT", "MEMORY", "INTENSITY")
@@ -19,6 +20,10 @@ _SPARE = ("STRATEGY", "BUSY", "STOP", "START", "HEARTBEAT", "MEMORY", "INTENSITY
 
 def show(context: Context) -> int:
     policies = context.ask(GetPolicies(), PoliciesInForce).policies
+    if context.arguments.actor:
+        tree = context.tree()
+        shown, _ = chosen(tree, context.full_name(context.arguments.actor, tree))
+        policies = {actor.name: policies[actor.name] for actor in shown if actor.name in policies}
     context.show({"policies": policies}, "\n".join(_lines(policies)))
     return OK
 

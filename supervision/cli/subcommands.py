@@ -12,13 +12,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from ..protocol import Fault
-from .argument_types import count, line_count, number, positive, since, whole_number
+from .argument_types import count, number, positive, since, whole_number
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
 from .command_parser import CommandSettings, command_parser
 from .parser import CODES, LOCAL_CODES, CommandHelp, epilog
+
+_ONLY: Final = "only this actor and those below it"
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
@@ -29,11 +31,13 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
     """
     adding = _Adding(subcommands, settings)
     _status(subcommands, settings)
-    adding.add(
+    parser = adding.add(
         "tree",
         "every actor with pid, state, uptime, restarts, memory, mailbox and last incident",
-        ("supervise tree", "supervise tree -o json"),
+        ("supervise tree", "supervise tree pod_workers", "supervise tree -o json"),
+        {**CODES, REFUSED: "no such actor; the agent is another user's"},
     )
+    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
     _stop(adding)
     _top(adding)
     _incidents(adding)
@@ -117,7 +121,7 @@ def _incidents(adding: _Adding) -> None:
             REFUSED: "no such actor; the record cannot be read",
         },
     )
-    parser.add_argument("actor", nargs="?", default="", help="only this actor and those below it")
+    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
     parser.add_argument(
         "-n", "--lines", type=count, default=20, metavar="N", help="show the last N; 0: all (default: 20)"
     )
@@ -136,7 +140,7 @@ def _logs(adding: _Adding) -> None:
     parser.add_argument(
         "-n",
         "--lines",
-        type=line_count,
+        type=adding.settings.lines,
         metavar="N",
         help="show the last N lines; 0: all (default: 100; with --since all)",
     )
@@ -181,7 +185,7 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
         "policy",
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        epilog=epilog(examples, LOCAL_CODES),
+        epilog=epilog(examples, {**CODES, NOT_WELL: "`check`: the file has errors, each with line, actor and field"}),
         formatter_class=CommandHelp,
     ).add_subparsers(required=True, metavar="COMMAND")
 
@@ -190,7 +194,8 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
 
         return policy.show(context)
 
-    command_parser(below, "show", show, "the policy of each actor that is in force", settings, examples[:1])
+    parser = command_parser(below, "show", show, "the policy of each actor that is in force", settings, examples[:1])
+    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
     tree_of = settings.tree_of
     if tree_of is None:
         return

@@ -163,9 +163,10 @@ def branches(actors: Sequence[ActorState], top: str = FORK_SERVER) -> list[tuple
         for actor in own:
             last = actor is own[-1]
             bend, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+            name = actor.name.removeprefix(f"{parent}/")
             if parent == top:
-                bend = below = ""
-            drawn.append((indent + bend + actor.name.removeprefix(f"{parent}/"), actor))
+                bend, below, name = "", "", actor.name
+            drawn.append((indent + bend + name, actor))
             draw(actor.name, indent + below)
 
     draw(top, "")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 
-from ..protocol import ActorState, Tree
+import msgspec
+
+from ..protocol import FORK_SERVER, ActorState, Tree
 from .command import OK, Context
 from .health import of_actors, unwell
 from .signals import stopped_by_signal
@@ -18,11 +20,26 @@ _SPARE = ("MAILBOX", "UPTIME", "MEMORY", "PID", "RESTARTS", "LAST INCIDENT")
 
 def run(context: Context) -> int:
     tree = context.tree()
-    rows = [row(name, actor) for name, actor in branches(tree.actors)]
+    shown, top = tree.actors, str(FORK_SERVER)
+    if context.arguments.actor:
+        shown, top = chosen(tree, context.full_name(context.arguments.actor, tree))
+    rows = [row(name, actor) for name, actor in branches(shown, top)]
     columns = terminal_columns(sys.stdout)
     first = wrapped(headline(tree, stopped_by_signal(tree.actors)), columns, "  ", "")
-    context.show(tree, "\n".join([*first, *narrow_table(HEADER, rows, columns, _SPARE)]))
+    context.show(
+        msgspec.structs.replace(tree, actors=shown), "\n".join([*first, *narrow_table(HEADER, rows, columns, _SPARE)])
+    )
     return OK
+
+
+def chosen(tree: Tree, name: str) -> tuple[list[ActorState], str]:
+    """The actor and those below it, and the parent of the first."""
+    names = {name}
+    for actor in tree.actors:  # a supervisor is before its children
+        if actor.parent in names:
+            names.add(actor.name)
+    shown = [actor for actor in tree.actors if actor.name in names]
+    return shown, str(shown[0].parent)
 
 
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:

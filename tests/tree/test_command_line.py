@@ -39,6 +39,7 @@ def wedged(tmp_path_factory: pytest.TempPathFactory) -> object:
     [
         ("status", 3),
         ("tree", 0),
+        ("tree group", 0),
         ("top -n 1 -d 0.1", 0),
         ("incidents", 0),
         ("logs", 0),
@@ -46,6 +47,7 @@ def wedged(tmp_path_factory: pytest.TempPathFactory) -> object:
         ("logs a --level 4", 0),
         ("inject b slow --rate 0.001 --seconds 0.1", 0),
         ("policy show", 0),
+        ("policy show group", 0),
         ("policy check policy.yaml", 1),
     ],
 )

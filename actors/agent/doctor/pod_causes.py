@@ -42,6 +42,8 @@ class _Said(msgspec.Struct, frozen=True):
     """What the agent or the runtime says of it, for a remedy: nothing that a program of the pod has written."""
     log: str = ""
     """The options of `supervise logs` for what the program has written; '': that says no more."""
+    hook: bool = False
+    """A hook is to be corrected; what it has written is in the agent's log."""
 
 
 def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
@@ -52,6 +54,8 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     name, images = full_name(pod), [one.get("image", "") for one in _containers(pod)]
     image = next((one for one in images if one in said.text), "") or ", ".join(dict.fromkeys(images))
     remedy = remedy_for(said.sign, image, metadata.get("namespace", ""))
+    if said.hook:
+        remedy = "correct lifecycle.postStart in the pod; what it said: supervise logs pod_workers"
     if not remedy and said.log:
         remedy = f"supervise logs {name} {said.log}"
     return Cause(shortened(said.text), remedy or f"supervise describe pod {name}")
@@ -83,12 +87,21 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_Said]:
 def _end_of(name: str, ended: Object, events: Sequence[RecentEvent], previous: str = "") -> _Said:
     """The end of a container. `previous`: the option for its log, if another one has followed or will."""
     text = f"{name} {_end_text(ended)}"
+    if _hook_failed(name, ended, events):
+        return _Said(f"{text}: its postStart hook failed", "FailedPostStartHook", hook=True)
     if probe := _probe_that_killed(name, ended, events):
         return _Said(f"{text}: {probe}", "Unhealthy")
     reason = ended.get("reason", "")
     if reason in _NOT_STARTED:
         return _Said(text, _sign(reason, ended.get("message", "")))
     return _Said(text, reason, f"-c {name}{previous}")
+
+
+def _hook_failed(name: str, ended: Object, events: Sequence[RecentEvent]) -> bool:
+    """Whether the agent ended the container because its postStart hook had failed."""
+    own = [event for event in events if container_of(event.field) == name and event.reason == "FailedPostStartHook"]
+    began = ended.get("startedAt")
+    return any(seconds(began) <= event.last for event in own) if began else False
 
 
 def _probe_that_killed(name: str, ended: Object, events: Sequence[RecentEvent]) -> str:

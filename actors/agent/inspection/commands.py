@@ -37,6 +37,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
     parser.add_argument("name", nargs="?", default="", help="only this pod: NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
     parser.add_argument("-l", "--selector", type=_selector, default=[], help="only with these labels, as app=web,!old")
+    parser.add_argument("--show-labels", action="store_true", help="with a last column of their labels")
     _no_headers(parser)
     parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show each pod again when it changes")
     about, examples = (

@@ -74,7 +74,7 @@ def probe(wanted: Object) -> str:
     elif grpc:
         what = f"grpc :{grpc.get('port')} {grpc.get('service') or ''}".rstrip()
     elif run or not others:
-        what = f"exec {(run or {}).get('command')}"
+        what = f"exec [{shlex.join((run or {}).get('command') or [])}]"
     else:
         what = " ".join([others[0], *(f"{name} {value}" for name, value in wanted[others[0]].items())])
     return (

@@ -151,11 +151,7 @@ def find(
     Raises NoSuchPod, PodNotKnown."""
     space, _, name = wanted.rpartition("/")
     near = [pod for pod in pods if (space or namespace) in ("", pod["metadata"].get("namespace"))]
-    found = (
-        [pod for pod in pods if wanted == pod["metadata"].get("uid")]
-        or [pod for pod in near if pod["metadata"]["name"] == name]
-        or [pod for pod in near if source(pod) != "api" and pod["metadata"]["name"].startswith(f"{name}-")]
-    )
+    found = [pod for pod in pods if wanted == pod["metadata"].get("uid")] or _of_name(near, name)
     if len(found) == 1:
         return found[0]
     if found:
@@ -164,10 +160,20 @@ def find(
     if by_runtime:
         text = f"the runtime has no pod {wanted}, and {STATUS_MANAGER} does not answer: see `supervise status`"
         raise PodNotKnown(text)
+    if (space or namespace) and (elsewhere := _of_name(pods, name)):
+        places = " or ".join(full_name(pod) for pod in elsewhere)
+        raise NoSuchPod(f"there is no pod {name} in namespace {space or namespace}: {places} is in another one")
     names = [pod["metadata"]["name"] for pod in pods] + [full_name(pod) for pod in pods]
     if not of_name(refused, wanted):
         names += {name for error in refused for name in _names(error) if "." not in name}
     raise NoSuchPod(f"there is no pod {wanted} on this node{did_you_mean(wanted, names) or ': see `supervise pods`'}")
+
+
+def _of_name(pods: Sequence[Object], name: str) -> list[Object]:
+    """The pods of that name, else the static pods that have it in their manifest."""
+    return [pod for pod in pods if pod["metadata"]["name"] == name] or [
+        pod for pod in pods if source(pod) != "api" and pod["metadata"]["name"].startswith(f"{name}-")
+    ]
 
 
 def full_name(pod: Object) -> str:

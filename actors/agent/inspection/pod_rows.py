@@ -160,3 +160,9 @@ def _sidecars(pod: Object) -> set[str]:
 
 def _list(thing: Object, name: str) -> Sequence[Object]:
     return thing.get(name) or []
+
+
+def labels(pod: Object) -> str:
+    """The labels as kubectl shows them in a column."""
+    found = pod["metadata"].get("labels") or {}
+    return ",".join(f"{name}={value}" for name, value in sorted(found.items())) or "<none>"

@@ -59,15 +59,16 @@ def _show_pods(context: Context, shown: _Shown) -> None:
             print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
         return
     now, workers = time.time(), workers_of(tree)
+    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
     rows = {
-        uid: pod_rows.row(pod, now, pod_worker(pod, workers), removed=uid in found.removed)
+        uid: (*row[:columns], *([pod_rows.labels(pod)] if arguments.show_labels else []))
         for pod in chosen
         for uid in [pod["metadata"]["uid"]]
+        for row in [pod_rows.row(pod, now, pod_worker(pod, workers), removed=uid in found.removed)]
     }
-    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
     # the age changes by itself
-    fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.rows.get(uid, ())) != _without_age(row)]
-    header = (*pod_rows.HEADER, *pod_rows.WIDE)[:columns]
+    fresh = [row for uid, row in rows.items() if _without_age(shown.rows.get(uid, ())) != _without_age(row)]
+    header = (*(*pod_rows.HEADER, *pod_rows.WIDE)[:columns], *(["LABELS"] if arguments.show_labels else []))
     if fresh:
         if arguments.output == "name":
             print_lines(*(f"pod/{row[1]}" for row in sorted(fresh)))

@@ -254,10 +254,12 @@ def test_a_pod_whose_manifest_is_refused_has_the_reason_in_place_of_a_log(node: 
     assert "some manifests are refused: `supervise pods` shows them" in refusal(node, "nothing")
 
 
-def test_a_namespace_is_part_of_the_name(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parser_of(["logs"])[0].parse_args(["logs", "web", "--namespace", "shop"])
-    assert "a namespace is part of the name: shop/POD" in capsys.readouterr().err
+@pytest.mark.parametrize("option", ["--namespace", "-n"])
+def test_a_namespace_is_given_as_to_kubectl(option: str, node: Path) -> None:
+    assert "is in another one" in refusal(node, "web", option, "attic")
+    assert 'container "none" not found in pod "web"' in refusal(node, "web", option, "shop", "-c", "none")
+    with pytest.raises(CommandError, match="the pod of namespace shop is missing"):
+        run(_Asked(node, [], option, "shop"))
 
 
 def test_a_log_that_is_gone_is_refused(node: Path) -> None:

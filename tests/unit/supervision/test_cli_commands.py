@@ -13,9 +13,11 @@ import pytest
 from supervision.cli.argument_types import since
 from supervision.cli.command import REFUSED, AgentFiles, Context, LastStart, like
 from supervision.cli.incidents import lines
+from supervision.cli.text import branches
+from supervision.cli.tree import chosen
 from supervision.incident_file import Incidents
 from supervision.incidents import Incident
-from supervision.protocol import Exited
+from supervision.protocol import FORK_SERVER, ActorState, Exited, Tree
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = ["stop", "status", "tree", "top", "incidents", "logs", "inject", "policy show", "policy check"]
@@ -57,6 +59,24 @@ def test_the_start_that_is_advised_has_the_flags_of_the_last_one(tmp_path: Path)
     assert advised(("--config=/c", "--root-dir=/a b")) == "--config=/c '--root-dir=/a b'"
     assert advised(("--config=/c",)) == "--config=/c --root-dir '/a b'"
     assert advised(("--config=/c",), "/run/x") == "--run-dir /run/x"
+
+
+def test_an_actor_is_shown_with_those_below_it_and_without_its_supervisor() -> None:
+    def actor(name: str, parent: str) -> ActorState:
+        return ActorState(name=name, parent=parent, kind="actor", state="running", pid=5)
+
+    actors = [
+        actor("root", FORK_SERVER),
+        actor("a", "root"),
+        actor("a/b", "a"),
+        actor("a/b/c", "a/b"),
+        actor("d", "root"),
+    ]
+    tree = Tree(pid=1, uptime=1.0, state="ready", actors=actors)
+    below, top = chosen(tree, "a/b")
+    assert ([one.name for one in below], top) == (["a/b", "a/b/c"], "a")
+    assert [drawn for drawn, _ in branches(below, top)] == ["a/b", "└─ c"]
+    assert chosen(tree, "root") == (actors, FORK_SERVER)
 
 
 def test_without_an_agent_json_is_json(tmp_path: Path) -> None:

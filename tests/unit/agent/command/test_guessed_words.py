@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.guessed_words import _MEANT, meant, not_a_pod, understood
+from actors.agent.guessed_words import _MEANT, lines_or_namespace, meant, of_another_kind, understood
 from actors.agent.subcommands import parser_of, whole_parser
 
 ROOT = Path(__file__).parents[4]
@@ -44,7 +44,15 @@ WHOLE = whole_parser(())
         ("help", "--help"),
         ("help pods", "pods --help"),
         ("help describe pod", "describe pod --help"),
+        ("describe -n shop pod web", "describe pod web -n shop"),
+        ("describe --help", "describe pod --help"),
+        ("-n shop get pods -o wide", "pods -o wide -n shop"),
+        ("--root-dir /srv/node status", "status --root-dir /srv/node"),
+        ("--root-dir=/srv/node -A pods", "pods --root-dir=/srv/node -A"),
+        ("manifest check -f web.yaml", "manifest check web.yaml"),
+        ("manifest check --filename=web.yaml -o json", "manifest check web.yaml -o json"),
         ("version", "--version"),
+        ("version --client", "--version"),
         ("explain maxPods", "config explain maxPods"),
         ("inject pod crash", "inject pod crash"),
         ("status", "status"),
@@ -72,6 +80,8 @@ def test_guessed_words_of_reading_commands_are_run(typed: str, is_meant: str) ->
         ("journal -f", "`supervise logs`"),
         ("enable", "`systemctl enable UNIT`"),
         ("get", "`supervise pods`"),
+        ("get svc -A", "`kubectl get svc`"),
+        ("rollout restart ds/web", "`kubectl rollout`"),
         ("ps", "`supervise tree`"),
         ("down", "`supervise stop`"),
         ("uninstall", "`supervise reset --dry-run`"),
@@ -106,12 +116,16 @@ def test_a_remedy_names_existing_commands_only(word: str) -> None:
         ("describe web -n shop", ""),
         ("describe web -o yaml --root-dir /srv/node", ""),
         ("describe -n shop pod web", ""),
+        ("describe -n shop deploy web", "not of deploy"),
+        ("describe nodes/n1", "`supervise status`"),
         ("describe", ""),
         ("pods node", ""),
+        ("top pods", "`kubectl top pods`, or on this node `crictl stats`"),
+        ("top -d 5", ""),
     ],
 )
-def test_describe_names_the_unknown_kind(typed: str, said: str) -> None:
-    found = not_a_pod(typed.split())
+def test_describe_and_top_name_the_unknown_kind(typed: str, said: str) -> None:
+    found = of_another_kind(typed.split())
     assert bool(found) == bool(said)
     assert said in found
 
@@ -140,3 +154,8 @@ def test_as_typed(typed: str, code: int, out: str, err: str) -> None:
     assert done.returncode == code
     assert done.stdout.startswith(out)
     assert err in done.stderr
+
+
+@pytest.mark.parametrize(("text", "value"), [("3", 3), ("shop", "shop"), ("3d", "3d")])
+def test_n_is_a_count_of_lines_or_a_namespace(text: str, value: int | str) -> None:
+    assert lines_or_namespace(text) == value

@@ -49,7 +49,8 @@ def test_a_terminal_without_unicode_gets_ascii(command: str, tmp_path: Path) -> 
 def test_a_full_disk_is_reported_and_no_success(tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
         code, said = run("config show", tmp_path, full.fileno())
-    assert (code, said) == (1, "supervise: the output cannot be written: No space left on device\n")
+    assert code == 1
+    assert said.endswith("supervise: the output cannot be written: No space left on device\n")
 
 
 def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:

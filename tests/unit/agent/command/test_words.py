@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -63,9 +64,11 @@ def test_an_option_in_place_of_a_command_gets_a_hint() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("supervise: --foo is no option of supervise itself: `supervise` lists the commands")
     assert "did you mean --version?" in supervise("--verson").stderr
-    done = supervise("--root-dir=/a b", "status", "-o", "json")
+    done = supervise("--root-dir=/a b", "start", "--v=2")
     assert done.returncode == 2
-    assert done.stderr == "supervise: options follow the command: `supervise status '--root-dir=/a b' -o json`\n"
+    assert done.stderr == "supervise: options follow the command: `supervise start '--root-dir=/a b' --v=2`\n"
+    done = supervise("--root-dir=/a b", "status", "-o", "json")
+    assert (done.returncode, json.loads(done.stdout)["state"]) == (3, "down")
 
 
 def test_the_version_is_shown() -> None:

@@ -150,6 +150,15 @@ def test_a_container_that_its_probe_ended_is_reported_with_what_the_probe_found(
     assert cause(waiting("CrashLoopBackOff", "back-off", **last), before).text == "main ended with exit code 137"
 
 
+def test_a_container_whose_hook_failed_is_reported_with_that_and_not_with_its_log() -> None:
+    crashed = waiting("CrashLoopBackOff", "back-off", exitCode=137, reason="Error", startedAt="1970-01-01T00:00:10Z")
+    failed = event("FailedPostStartHook", "PostStartHook failed", last=11.0, field="spec.containers{main}")
+    found = cause(crashed, [failed])
+    assert found.text == "main ended with exit code 137: its postStart hook failed"
+    assert found.remedy.startswith("correct lifecycle.postStart")
+    assert "hook" not in cause(crashed, [event("FailedPostStartHook", "x", 9.0, field="spec.containers{main}")]).text
+
+
 def test_a_pod_without_container_reasons_is_reported_by_its_newest_explanatory_warning() -> None:
     events = [
         event("FailedMount", "no such driver", 1.0),

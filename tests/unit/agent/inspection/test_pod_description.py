@@ -106,7 +106,7 @@ def test_each_kind_of_probe_is_named() -> None:
     assert probe({"tcpSocket": {"port": 5}}).startswith("tcp-socket :5, ")
     assert probe({"udpSocket": {"port": 5}}).startswith("udpSocket port 5, ")
     assert probe({"grpc": {"port": 5, "service": "s"}}).startswith("grpc :5 s, ")
-    assert probe({"exec": {"command": ["a", "b"]}, "failureThreshold": 9}).startswith("exec ['a', 'b'], ")
+    assert probe({"exec": {"command": ["a", "b"]}, "failureThreshold": 9}).startswith("exec [a b], ")
     assert probe({"exec": {"command": ["a"]}, "failureThreshold": 9}).endswith("failure 9")
 
 
