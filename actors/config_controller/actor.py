@@ -24,20 +24,15 @@ from supervision.spec import PolicySettings
 from . import session, trial
 from .candidates import Candidates
 from .consumers import Consumers
-from .file_watch import ConfigFileWatch, LockFileWatch
+from .file_watch import ConfigFileWatch, LockFileWatch, SourceWatches
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
 from .running_configuration import RunningConfiguration
 from .sources import ConfigSources, spec_of
 from .trial_checks import TrialChecks
 
-LOOK_SECONDS = 60.0
-"""How often the controller reads the files without an event: some file systems give none."""
-UNWATCHED_LOOK_SECONDS = 10.0
-"""The same period, if the kernel has no watch left."""
-
 
 class ConfigController(Actor):
-    """Watches the configuration files and applies their changes. Its messages are in messages.py."""
+    """SourceWatches the configuration files and applies their changes. Its messages are in messages.py."""
 
     def __init__(
         self,
@@ -66,10 +61,9 @@ class ConfigController(Actor):
         self._state = self._store.state()
         self._configuration = RunningConfiguration(self, agent, self._consumers)
         self._trial_checks = TrialChecks(self, self._step, self._failed_supervisors)
-        self._files = ConfigFileWatch(self, self.follow)
-        self._watched = True
         contention = bool(agent.flags.get("exit-on-lock-contention"))
-        self._lock_file = LockFileWatch(agent.flags["lock-file"], self._stop_on_contention) if contention else None
+        lock_file = LockFileWatch(agent.flags["lock-file"], self._stop_on_contention) if contention else None
+        self._watches = SourceWatches(self, ConfigFileWatch(self, self.follow), lock_file)
         self._count_constants()
         await self._look_at_tree()
         self._read()
@@ -82,9 +76,7 @@ class ConfigController(Actor):
         self._look_later()
 
     async def on_stop(self) -> None:
-        self._files.close()
-        if self._lock_file is not None:
-            self._lock_file.close()
+        self._watches.close()
         self._step(trial.AgentStopping())
 
     async def _look_at_tree(self) -> None:
@@ -153,28 +145,11 @@ class ConfigController(Actor):
         self._look_later()
 
     def _look_later(self) -> None:
-        self.after(LOOK_SECONDS if self._watched else UNWATCHED_LOOK_SECONDS, self._look_and_follow)
-
-    def _watch(self) -> None:
-        """Watch the files as far as the kernel allows, and log each change of that once."""
-        watched = self._files.watch(self._sources.directories())
-        if self._lock_file is not None:
-            watched = self._lock_file.watch() and watched
-        if watched == self._watched:
-            return
-        self._watched = watched
-        if watched:
-            self.log.info("the files of the configuration are watched again")
-        else:
-            self.log.warning(
-                "the files of the configuration cannot be watched, and are read each %.0f s: no inotify instance or "
-                "watch is left (fs.inotify.max_user_instances, fs.inotify.max_user_watches)",
-                UNWATCHED_LOOK_SECONDS,
-            )
+        self.after(self._watches.look_seconds, self._look_and_follow)
 
     def follow(self) -> None:
         """Read the sources; apply their configuration if it is new and valid."""
-        self._watch()
+        self._watches.watch(self._sources.directories())
         request = self._store.take_request()
         if request is not None:
             self._roll_back(request)

@@ -1,4 +1,4 @@
-"""Watches the files of the configuration, and the lock file of the agent, with inotify."""
+"""SourceWatches the files of the configuration, and the lock file of the agent, with inotify."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from supervision.actor import Actor, Timer
 
 SETTLE_SECONDS: Final = 0.3
 """The files are read this long after the last event, when an editor or a copy has finished."""
+LOOK_SECONDS: Final = 60.0
+"""How often the controller reads the files without an event: some file systems give none."""
+UNWATCHED_LOOK_SECONDS: Final = 10.0
+"""The same period, if the kernel has no watch left."""
 
 
 class ConfigFileWatch:
@@ -65,6 +69,41 @@ class LockFileWatch:
     def _on_events(self) -> None:
         if self._watcher is not None and self._watcher.read():
             self._contended()
+
+
+class SourceWatches:
+    """Both, as far as the kernel allows; each change of that is logged once."""
+
+    def __init__(self, actor: Actor, files: ConfigFileWatch, lock_file: LockFileWatch | None) -> None:
+        self._actor, self.files, self._lock_file = actor, files, lock_file
+        self._watched = True
+
+    @property
+    def look_seconds(self) -> float:
+        """Seconds until the files are read without an event."""
+        return LOOK_SECONDS if self._watched else UNWATCHED_LOOK_SECONDS
+
+    def watch(self, directories: Iterable[str]) -> None:
+        """Watch these directories too, and the lock file."""
+        watched = self.files.watch(directories)
+        if self._lock_file is not None:
+            watched = self._lock_file.watch() and watched
+        if watched == self._watched:
+            return
+        self._watched = watched
+        if watched:
+            self._actor.log.info("the files of the configuration are watched again")
+        else:
+            self._actor.log.warning(
+                "the files of the configuration cannot be watched, and are read each %.0f s: no inotify instance or "
+                "watch is left (fs.inotify.max_user_instances, fs.inotify.max_user_watches)",
+                UNWATCHED_LOOK_SECONDS,
+            )
+
+    def close(self) -> None:
+        self.files.close()
+        if self._lock_file is not None:
+            self._lock_file.close()
 
 
 def _watcher(on_events: Callable[[], None]) -> Watcher | None:

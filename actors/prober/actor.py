@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import Final, cast
+from typing import cast
 
 import msgspec
 
@@ -18,7 +18,6 @@ from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.http_get.target import TargetError
 from actors.shared.input_quarantine import InputQuarantine, label_of
 from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
@@ -28,14 +27,11 @@ from supervision.task_context import InputRecord
 
 from . import probe_reports
 from .messages import PodAddress, ProbedPod
-from .outcome import ProbeOutcome, error
+from .outcome import ProbeOutcome
 from .probe_type import Key, ProbeTools, Runtime, Subject
 from .probe_types import ProbeTypes
 from .probed_pods import PodProbes, ProbeState, is_news, probed, replaced, updated
 from .schedule import Schedule
-
-TRIES: Final = 3
-"""Runs in a row, at once, of a probe that errs."""
 
 
 class Prober(Actor):
@@ -153,7 +149,7 @@ class Prober(Actor):
         if known is None or key not in known.probes:
             return
         state = known.probes[key]
-        if not known.active(key) or self._lacks_address(state, key[0]):
+        if not known.active(key) or (key[0] not in self._addresses and self._types.needs_pod_ip(state.probe)):
             self._schedule.unset(key)
             return
         if delay is None:
@@ -164,17 +160,14 @@ class Prober(Actor):
         now = self._clock()
         return state.first_delay(time.time_ns(), now, now - self._began, self._rng.random())
 
-    def _lacks_address(self, state: ProbeState, uid: str) -> bool:
-        """Whether the probe waits for an address: without one it could only fail."""
-        found = self._types.of(state.probe)
-        return found is not None and found[0].needs_pod_ip(found[1]) and uid not in self._addresses
-
     # -- probing --------------------------------------------------------------------------------------------------
     async def _probe(self, key: Key) -> None:
         """Run one probe, take its outcome, and set its next timer."""
         state = self._pods[key[0]].probes[key]
         began = time.monotonic()
-        outcome = await self._run(key, state)
+        address = self._addresses.get(key[0], "")
+        subject = Subject(key, state.container, state.facts.id, address, state.timeout)
+        outcome = await self._types.run(state.probe, subject)
         took = time.monotonic() - began
         self._schedule.ran(key)
         known = self._pods.get(key[0])
@@ -198,24 +191,6 @@ class Prober(Actor):
         if state.kind == "startup" and after.streak.result:
             for other in now.probes:
                 self._arrange(other)
-
-    async def _run(self, key: Key, state: ProbeState) -> ProbeOutcome:
-        """The outcome; a probe that errs is run again at once."""
-        outcome = error("missing probe handler")
-        found = self._types.of(state.probe)
-        if found is None:
-            return outcome
-        probe_type, action = found
-        for _ in range(TRIES):
-            address = self._addresses.get(key[0], "")
-            subject = Subject(key, state.container, state.facts.id, address, state.timeout)
-            try:
-                outcome = await probe_type.run(action, subject)
-            except TargetError as problem:
-                return error(str(problem))
-            if outcome.result != "error":
-                break
-        return outcome
 
     def _count(self, known: PodProbes, state: ProbeState, outcome: ProbeOutcome, took: float) -> None:
         labels = probe_reports.labels_of(known, state)

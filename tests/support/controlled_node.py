@@ -75,7 +75,7 @@ class Node:
             if orderly:
                 await harness.stop()
             else:
-                harness.actor._files.close()
+                harness.actor._watches.files.close()
 
     @property
     def store(self):
@@ -95,7 +95,7 @@ def status(harness) -> State:
 
 async def changed(harness):
     """Let the events of the kernel in, and the settling time pass."""
-    await harness.wait(lambda: harness.actor._files._timer is not None, "an event on the files")
+    await harness.wait(lambda: harness.actor._watches.files._timer is not None, "an event on the files")
     await harness.advance(1.0)
 
 

@@ -9,26 +9,23 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from actors.container_runtime import cleanup
 from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import look
-from actors.container_runtime.instance import ManagedRuntime
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
-from actors.shared.linux import mountinfo
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
-from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
+from supervision.fork_server.lock import holder_of
 
 from .layout import MANAGED, NODE_PORT, POD, DemoLayout, configuration, flags, rendered
+from .traces import remove_traces
 
 ANSWER_SECONDS: Final = 2.0
 STOP_SECONDS: Final = 60.0
@@ -86,7 +83,7 @@ class DemoNode:
 
     def _begin_again(self) -> None:
         """Clean up after a demo that was killed."""
-        if left := self._remove_traces():
+        if left := self.remove():
             raise DemoRefused(f"the files of an earlier demo cannot be removed: {', '.join(left)}")
         self._make()
 
@@ -140,24 +137,9 @@ class DemoNode:
 
     def remove(self) -> list[str]:
         """Remove everything that is left. Returns what could not be removed."""
-        return self._remove_traces() if self.agent is not None else []
+        return remove_traces(self.layout, self.agent) if self.agent is not None else []
 
-    def _remove_traces(self) -> list[str]:
-        agent, left = self.agent, []
-        if agent is None:
-            return []
-        if agent.managed_runtime:
-            instance = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir)
-            left += cleanup.purge(instance, (f"{self.layout.cgroup}/kubepods", self.layout.cgroup))
-        left += cleanup.unmount_below(self.layout.root)
-        _unlink_links(agent.container_logs_dir, self.layout.root)
-        left += _remove_run_dir(Path(agent.run_dir), Path(agent.state_dir))
-        if any(_mounts_below(self.layout.root)):
-            return [*left, self.layout.root]  # never delete files below a mount
-        shutil.rmtree(self.layout.root, ignore_errors=True)
-        return [*left, self.layout.root] if os.path.exists(self.layout.root) else left
-
-    # -- asked from outside -----------------------------------------------------------------------------------------
+    # -- questions --------------------------------------------------------------------------------------------------
     def _ask_pods(self) -> Pods | None:
         try:
             return self._client().ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
@@ -202,37 +184,11 @@ def supervise(*words: str) -> list[str]:
     return [str(script) if script.exists() else "supervise", *words]
 
 
-def _remove_run_dir(directory: Path, lock_dir: Path) -> list[str]:
-    """Under the agent's lock: the janitor of a killed fork server may still work there for a moment."""
-    if not directory.exists():
-        return []
-    lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        lock = Lock(lock_dir)
-    except AlreadyRunning as error:
-        return [f"{directory} ({error})"]
-    shutil.rmtree(directory, ignore_errors=True)
-    lock.release()
-    return []
-
-
 def _changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except FileNotFoundError:  # removed since it was found
         return 0.0
-
-
-def _unlink_links(directory: str, target: str) -> None:
-    """Remove the links there that lead to something below `target`."""
-    for link in Path(directory).glob("*.log"):
-        if link.is_symlink() and os.readlink(link).startswith(f"{target}/"):
-            link.unlink(missing_ok=True)
-
-
-def _mounts_below(directory: str) -> Iterator[str]:
-    real = os.path.realpath(directory)
-    return (one.point for one in mountinfo.read() if one.point == real or one.point.startswith(f"{real}/"))
 
 
 def _is_free(port: int) -> bool:

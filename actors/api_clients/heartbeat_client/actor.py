@@ -27,10 +27,7 @@ from actors.api_clients.messages import (
 from actors.cert_manager.messages import CERT_MANAGER
 from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
-from actors.shared.config.agent import Agent
-from actors.shared.config.version import git_version
-from actors.shared.kube.declared_features import declared_features
-from actors.shared.kube.node_addresses import HostAddresses, specified_ips
+from actors.shared.kube.node_addresses import HostAddresses
 from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
@@ -46,9 +43,10 @@ from .node_events import NodeEvents, condition_event
 from .node_registration import NodeRegistration
 from .node_status.conditions import is_ready
 from .node_status.fact_sources import FactSources
-from .node_status.facts import Json, NodeSettings, NodeStatusInput, NodeStatusResources, pod_cidr
+from .node_status.facts import Json, NodeStatusInput, NodeStatusResources, pod_cidr
 from .node_status.machine import read_machine
 from .node_status.runtime_state import RuntimeState
+from .node_status.settings import settings_of
 from .node_status.status import ComputedNode
 from .node_writer import NodeWriter
 from .own_objects import read_node
@@ -280,18 +278,3 @@ class _Requests:
     async def drop(self) -> None:
         if self._actor.client is not None:
             await self._actor.client.drop()
-
-
-def settings_of(agent: Agent) -> NodeSettings:
-    """The settings of the node in the configuration."""
-    return NodeSettings(
-        name=agent.node_name,
-        kubelet_version=git_version(),
-        kubelet_port=agent.config.port,
-        node_ips=specified_ips(agent.node_ip),
-        node_ip_given=bool(agent.node_ip),
-        external_cloud=agent.external_cloud,
-        max_images=agent.config.nodeStatusMaxImages,
-        ephemeral_storage=agent.config.localStorageCapacityIsolation,
-        declared_features=declared_features(agent.gate),
-    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from actors.pod_workers.phases import effects
 
-from . import admission, claims, cleanup, resizing, starts, termination, unlisted
+from . import admission, claims, cleanup, post_start, resizing, starts, termination, unlisted
 from .execution import Execution
 
 
@@ -41,7 +41,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.StopContainers: termination.stop_containers,
     effects.RestartAll: termination.restart_all,
     effects.StartContainers: starts.start_containers,
-    effects.RunPostStart: starts.run_post_start,
+    effects.RunPostStart: post_start.run_post_start,
     effects.CollectGarbage: cleanup.collect_garbage,
     effects.Count: cleanup.count,
     effects.GiveRoom: cleanup.free_requests,

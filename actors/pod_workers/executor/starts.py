@@ -13,20 +13,14 @@ from actors.pod_workers.containers.security import with_groups
 from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.kubernetes_events import of_failed_start
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.phases.effects import RunPostStart, StartContainers
-from actors.pod_workers.phases.termination_plan import plan
+from actors.pod_workers.phases.effects import StartContainers
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import RuntimeTouched
-from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.starts import (
     ContainerFailed,
     ContainerResumed,
     ContainerStarted,
     ImagePulled,
-    PostStartBegun,
-    PostStartEnded,
-    PostStartFailed,
-    PostStartReported,
     SandboxFailed,
     SandboxStarted,
     StartUnderWay,
@@ -38,11 +32,11 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 
-from . import claims, instance_marks
+from . import claims
 from .execution import Execution
 from .permit import Permit
+from .post_start import hook_after_start
 from .resizing import count_allocated, keep_actuated
-from .termination import announce_fallback, announce_hook, announce_termination, terminate
 from .unlisted import refuse_second_instance
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
@@ -173,7 +167,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     run.report(ContainerStarted(name, container_id, runtime.sandboxes[0].id))
     keep_actuated(run, {name: ActuatedContainer(container_id, start.container.resources)})
     run.announce("Normal", "Started", "Container started", name)
-    await _post_start(run, start.container, container_id, start.restart_count, permit)
+    await hook_after_start(run, start.container, container_id, start.restart_count, permit)
     return True
 
 
@@ -189,7 +183,7 @@ async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
         _fail(run, container.name, failure)
         return
     run.report(ContainerResumed(container.name))
-    await _post_start(run, container, ran.id, ran.restart_count, permit)
+    await hook_after_start(run, container, ran.id, ran.restart_count, permit)
 
 
 def _continues_start(run: Execution, name: str) -> bool:
@@ -218,39 +212,3 @@ def _fail(run: Execution, name: str, failure: StartFailed) -> None:
     run.announce(*last, name)
     now = run.services.clock()
     run.report(ContainerFailed(name, failure.reason, failure.message, failure.retry, failure.container_id, now))
-
-
-async def _post_start(run: Execution, container: Container, container_id: str, count: int, permit: Permit) -> None:
-    """Run the container's hook, if any. If it fails, the container is stopped as if it had failed itself."""
-    if not instance_marks.has_post_start(container):
-        return
-    permit.release()
-    run.report(PostStartBegun(container_id))
-    hook = run.services.starter.post_start(run.pod, container, container_id, run.pod_ip, announce_fallback(run))
-    error = await run.unless_terminating(hook)
-    services, pod_dir = run.services, run.services.agent.pod_dir(run.state.uid)
-    if not error:
-        run.report(PostStartEnded(container_id))
-        instance_marks.post_start_ended(services.actor, container, pod_dir, count)
-        return
-    announce_hook(run, "PostStart", container.name, error)
-    run.report(PostStartFailed(container_id))
-    runtime = await run.look()
-    ran = next((one for one in alive(runtime) if one.id == container_id), None)
-    try:
-        if ran is not None:
-            announce_termination(run, ran, "FailedPostStartHook")
-            await terminate(run, [plan(ran, run.pod)])
-        instance_marks.post_start_ended(services.actor, container, pod_dir, count)
-    finally:
-        run.report(PostStartReported(container.name, error))
-
-
-async def run_post_start(run: Execution, effect: RunPostStart) -> None:
-    """Raises like `terminate`."""
-    for ran in effect.containers:
-        run.report(PostStartEnded(ran.id))
-        container = find_container(run.pod, ran.name)
-        if container is not None:
-            await _post_start(run, container, ran.id, ran.restart_count, run.services.starter.permit())
-    run.report(RuntimeTouched())

@@ -74,7 +74,7 @@ def test_a_drop_in_that_appears_in_a_new_sub_directory_is_followed(node):
 def test_a_change_on_a_file_system_without_events_is_found_by_the_periodic_read(node):
     async def test():
         async with node.running() as harness:
-            asyncio.get_running_loop().remove_reader(harness.actor._files._watcher.fileno())
+            asyncio.get_running_loop().remove_reader(harness.actor._watches.files._watcher.fileno())
             node.write("maxPods: 20\n")
             await harness.advance(70)
             assert (await effective(harness))["maxPods"] == 20
