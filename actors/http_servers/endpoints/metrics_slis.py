@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actors.http_servers.exposition.actor_metrics import text
+from actors.http_servers.exposition.program_metrics import start_sample
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.endpoint import metrics_endpoint
@@ -12,7 +13,8 @@ from supervision.protocol import MetricSample
 
 
 async def get(handler: ServerHandler) -> None:
-    results = health_checks.results(await find_tree(handler.state.actor), handler.state.sync_loop)
+    tree = await find_tree(handler.state.actor)
+    results = health_checks.results(tree, handler.state.sync_loop)
     counts = handler.state.check_results
     counts.update((name, "error" if failure else "success") for name, failure in results.items())
     now = [
@@ -25,7 +27,8 @@ async def get(handler: ServerHandler) -> None:
         )
         for (name, status), count in sorted(counts.items())
     ]
-    await MetricsPage(handler).finish(text([*now, *total]))
+    started = [start_sample(tree)] if tree is not None else []
+    await MetricsPage(handler).finish(text([*now, *total, *started]))
 
 
 async def delete(handler: ServerHandler) -> None:

@@ -127,6 +127,16 @@ def test_the_read_only_server_has_the_harmless_paths(tmp_path, path, code):
     serve(Node(tmp_path, actor=ReadOnlyServer), story)
 
 
+@pytest.mark.parametrize("path", ["/metrics/slis", "/metrics/probes"])
+def test_a_page_of_its_own_says_when_the_agent_was_started(tmp_path, path):
+    async def story(node: Node) -> None:
+        node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
+        _, page = await node.fetch(path)
+        assert "\nprocess_start_time_seconds 1" in page
+
+    serve(Node(tmp_path), story)
+
+
 def test_a_verbosity_is_an_order_to_the_fork_server(tmp_path):
     async def story(node: Node) -> None:
         assert await node.fetch("/debug/flags/v", method="PUT", body=b"4") == (
