@@ -29,24 +29,31 @@ if TYPE_CHECKING:
 
 
 MAX_STREAMS: Final = 512
+MAX_STREAMS_OF_POD: Final = 128
+"""Usually the API server opens all streams, so that its users cannot be told apart."""
 
 
 class OpenStreams:
-    """The streams of exec, attach and port-forward: a bounded number at a time."""
+    """The streams of exec, attach and port-forward: a bounded number at a time, and of each pod only a part of them, so
+    that the streams of one pod leave some to the others."""
 
-    def __init__(self, most: int = MAX_STREAMS) -> None:
-        self._most, self._open = most, 0
+    def __init__(self, most: int = MAX_STREAMS, most_of_pod: int = MAX_STREAMS_OF_POD) -> None:
+        self._most, self._most_of_pod = most, most_of_pod
+        self._open = Counter[str]()
 
     @contextmanager
-    def one_more(self) -> Iterator[None]:
-        """Count one stream while the block runs. Raises HttpError when there are too many."""
-        if self._open >= self._most:
+    def one_more(self, pod: str) -> Iterator[None]:
+        """Count one stream of `pod` (namespace/name) while the block runs. Raises HttpError when there are too many."""
+        if self._open.total() >= self._most:
             raise HttpError(429, f"there are {self._most} streams already")
-        self._open += 1
+        if self._open[pod] >= self._most_of_pod:
+            raise HttpError(429, f"there are {self._most_of_pod} streams of {pod} already")
+        self._open[pod] += 1
         try:
             yield
         finally:
-            self._open -= 1
+            self._open[pod] -= 1
+            self._open += Counter()  # forgets pods without a stream
 
 
 class ServerState:

@@ -67,10 +67,11 @@ async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Targ
 
     As in the kubelet, a missing pod is reported before a missing request for an upgrade.
     """
+    of = handler.path_kwargs
     try:
-        target = await find_target()
-        _check_upgrade(handler)
-        with handler.state.streams.one_more():
+        with handler.state.streams.one_more(f"{of['namespace']}/{of['pod']}"):  # also while the runtime is asked
+            target = await find_target()
+            _check_upgrade(handler)
             await _join(handler, target)
     except OptionsError as error:
         raise HttpError(_BAD_REQUEST, str(error)) from None
