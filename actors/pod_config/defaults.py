@@ -1,6 +1,7 @@
 """Fills the defaults of the API server into a pod, as plain data and in place (API reference, v1 core).
 
-Fields that are set stay as they are; null counts as not set. The data must have passed `shape`.
+Fields that are set stay as they are; null counts as not set, and so does '' for a field of a text that has a default.
+The data must have passed `shape`.
 """
 
 from __future__ import annotations
@@ -56,18 +57,18 @@ def _container(container: dict[str, Any], *, host_network: bool) -> None:
 
 
 def default_pull_policy(image: str) -> str:
-    """Always for the tag `latest` or no tag; IfNotPresent for other tags and for digests."""
-    if "@" in image:
-        return "IfNotPresent"
-    tag = image.rpartition("/")[2].partition(":")[2]
-    return "Always" if tag in ("", "latest") else "IfNotPresent"
+    """Always for the tag `latest`, also with a digest, and for neither tag nor digest; else IfNotPresent."""
+    name, digest, _ = image.partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
 
 
 def _requests(resources: dict[str, Any]) -> None:
     """A limit is the default of its request."""
     limits = resources.get("limits")
     if limits:
-        _set(_sub(resources, "requests"), limits)
+        requests = _sub(resources, "requests")
+        requests.update({name: limit for name, limit in limits.items() if requests.get(name) is None})
 
 
 def _probe(probe: dict[str, Any]) -> None:
@@ -95,6 +96,8 @@ def _volume(volume: dict[str, Any]) -> None:
         volume["emptyDir"] = {}
     if isinstance(volume.get("hostPath"), dict):
         _set(volume["hostPath"], {"type": ""})
+    if isinstance(volume.get("image"), dict):
+        _set(volume["image"], {"pullPolicy": default_pull_policy(volume["image"].get("reference") or "")})
     for name in ("secret", "configMap", "downwardAPI", "projected"):
         if isinstance(volume.get(name), dict):
             _set(volume[name], {"defaultMode": _FILE_MODE})
@@ -118,5 +121,5 @@ def _sub(parent: dict[str, Any], field: str) -> dict[str, Any]:
 
 def _set(target: dict[str, Any], defaults: dict[str, Any]) -> None:
     for field, value in defaults.items():
-        if target.get(field) is None:
+        if target.get(field) in (None, ""):
             target[field] = value

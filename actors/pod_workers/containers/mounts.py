@@ -116,8 +116,10 @@ def volume_devices(container: Container, paths: Mapping[str, str], read_only: Co
     """
     found = []
     for device in container.volumeDevices:
+        if not device.devicePath.startswith("/"):
+            raise ConfigError(f"error DevicePath `{device.devicePath}` must be an absolute path")
         if device.name not in paths:
-            raise ConfigError(f'volumeDevice "{device.name}": no such volume')
+            raise ConfigError(f'cannot find volume "{device.name}" to pass into container "{container.name}"')
         entry = cri.Device(host_path=paths[device.name], container_path=device.devicePath)
         entry.permissions = _READ if device.name in read_only else _READ_WRITE
         found.append(entry)

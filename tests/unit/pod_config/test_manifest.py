@@ -53,6 +53,19 @@ def test_a_file_pod_gets_name_namespace_node_hash_source_and_toleration():
     assert pod["status"] == {"phase": "Pending"}
 
 
+def test_an_empty_text_is_the_default_where_there_is_one():
+    empty = {"terminationMessagePath": "", "terminationMessagePolicy": "", "imagePullPolicy": ""}
+    container = {"name": "c", "image": "busybox:1", "ports": [{"containerPort": 80, "protocol": ""}], **empty}
+    volume = {"name": "v", "image": {"reference": "busybox", "pullPolicy": ""}}
+    spec = {"containers": [container], "volumes": [volume], "restartPolicy": "", "dnsPolicy": ""}
+    found = pod_of(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}))["spec"]
+    made = found["containers"][0]
+    assert (made["terminationMessagePath"], made["terminationMessagePolicy"]) == ("/dev/termination-log", "File")
+    assert (made["imagePullPolicy"], made["ports"][0]["protocol"]) == ("IfNotPresent", "TCP")
+    assert (found["restartPolicy"], found["dnsPolicy"]) == ("Always", "ClusterFirst")
+    assert found["volumes"][0]["image"]["pullPolicy"] == "Always"
+
+
 def test_a_url_pod_gets_no_toleration_and_no_node_in_its_uid():
     one = pod_of(WEB, Origin("http", "http://x/", "a"))
     other = pod_of(WEB, Origin("http", "http://x/", "b"))
@@ -87,6 +100,7 @@ def test_the_ports_of_a_host_network_pod_are_host_ports():
     [
         ("busybox", "Always"), ("busybox:latest", "Always"), ("busybox:1.36", "IfNotPresent"),
         ("reg:5000/busybox", "Always"), ("reg:5000/busybox:2", "IfNotPresent"), ("a@sha256:0", "IfNotPresent"),
+        ("a:latest@sha256:0", "Always"), ("a:1@sha256:0", "IfNotPresent"),
     ],
 )  # fmt: skip
 def test_the_pull_policy_follows_the_tag(image, policy):

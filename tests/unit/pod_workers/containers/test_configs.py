@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 
 import msgspec
 import pytest
@@ -130,8 +131,18 @@ def test_a_volume_is_a_device_that_no_container_writes_to_where_the_pod_only_rea
     assert (found.host_path, found.container_path, found.permissions) == (paths["v"], "/dev/x", "mrw")
     (read,) = volume_devices(used, paths, {"v"})
     assert read.permissions == "r"
-    with pytest.raises(ConfigError, match='volumeDevice "v": no such volume'):
+    with pytest.raises(ConfigError, match='cannot find volume "v" to pass into container'):
         volume_devices(used, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [("v", "dev/x", "DevicePath `dev/x` must be an absolute path"), ("w", "/dev/x", '"w" to pass into container "c"')],
+)
+def test_a_device_that_cannot_be_passed_is_refused(name, path, text):
+    wanted = pod(containers=[container("c", volumeDevices=[{"name": name, "devicePath": path}])])
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        volume_devices(wanted.spec.containers[0], {"v": "/dev/loop0"}, ())
 
 
 def test_a_container_is_recognised_by_any_incarnation():
