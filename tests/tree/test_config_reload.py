@@ -171,7 +171,7 @@ def policies(fork_server: ForkServerProcess) -> dict[str, Policy]:
     return fork_server.ask(GetPolicies(), PoliciesInForce).policies
 
 
-def test_a_policy_that_changes_is_what_supervisors_go_by_without_any_restart(node: Node) -> None:
+def test_a_changed_policy_is_in_force_without_any_restart(node: Node) -> None:
     node.write_policy(NEVER)
     with node.running() as fork_server:
         first, before = node.store.state().current, fork_server.processes()

@@ -59,7 +59,7 @@ def volume(home: Path, uid: str, plugin: str, name: str) -> Path:
     return path
 
 
-async def test_a_volume_that_hangs_costs_the_figures_of_no_other(tmp_path, caplog):
+async def test_a_hanging_volume_leaves_the_figures_of_the_others(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     pods = [[uid, f"{tmp_path}/pods/{uid}", f"{tmp_path}/logs/{uid}"] for uid in ("u", "v")]
     (volume(tmp_path, "v", "kubernetes.io~empty-dir", "data") / "file").write_bytes(b"x" * 10000)
@@ -96,7 +96,7 @@ async def test_a_hung_mount_below_an_empty_dir_affects_only_that_volume(tmp_path
         assert set(found["u"]["volumes"]) == {"data"}
 
 
-async def test_a_disk_of_the_runtime_that_hangs_costs_no_signal_of_the_nodes_own(tmp_path, caplog):
+async def test_a_hanging_disk_of_the_runtime_leaves_all_signals_of_the_node(tmp_path, caplog):
     images = tmp_path / "images"
     with hung_mount.hung_mount(images):
         paths = HangingPaths(Processes(), logging.getLogger("test"))

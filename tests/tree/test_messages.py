@@ -127,7 +127,7 @@ def test_a_message_that_is_too_large_is_refused_where_it_is_sent(tmp_path: Path)
         fork_server.wait_running("echo", incarnation=2)
 
 
-def test_an_unknown_type_or_a_bad_frame_costs_the_connection_only(tmp_path: Path) -> None:
+def test_an_unknown_type_or_a_bad_frame_closes_the_connection_only(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid = fork_server.pid("echo")
         names = Names(tmp_path / "run" / "names")

@@ -30,7 +30,7 @@ def test_a_plain_actor_answers_and_is_restarted_when_it_is_killed(tmp_path: Path
         assert ask(fork_server, "echo", {"text": "again"})["echo"] == "again"
 
 
-def test_an_exception_in_a_plain_actor_costs_that_actor_alone(tmp_path: Path) -> None:
+def test_an_exception_in_a_plain_actor_ends_that_actor_alone(tmp_path: Path) -> None:
     with fork_server_running(TREE, tmp_path / "run") as fork_server:
         other = fork_server.pid("echo")
         with pytest.raises(AskError):

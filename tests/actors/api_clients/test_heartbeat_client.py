@@ -434,7 +434,7 @@ def test_a_few_failures_in_a_row_cost_no_renewal(play, kind):
     play(story)
 
 
-def test_a_silent_connection_costs_one_timeout(play):
+def test_a_silent_connection_delays_by_one_timeout(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server, nodeStatusUpdateFrequency=Duration(0.5)) as node:
             await node.ready()

@@ -142,7 +142,7 @@ async def test_a_version_that_is_too_old_causes_a_new_list(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("status", "body"), [(500, "oops"), (429, "{}"), (401, "{}"), (200, '{"items":'), (403, "")])
-async def test_a_server_that_fails_at_first_costs_nothing_but_time(tmp_path: Path, status: int, body: str) -> None:
+async def test_a_server_that_fails_at_first_only_delays(tmp_path: Path, status: int, body: str) -> None:
     async with cluster(tmp_path) as server:
         add_pod(server, "a")
         server.fault("answer", code=status, body=body)

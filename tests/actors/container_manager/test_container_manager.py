@@ -51,7 +51,7 @@ async def test_a_guaranteed_pods_limits_are_written(host):
     assert host.read("/kubepods/podu1", "pids.max") == "99"
 
 
-async def test_all_pods_together_are_held_to_what_is_not_reserved(host):
+async def test_all_pods_together_are_limited_to_the_unreserved_resources(host):
     host.dress("/kubepods")
     async with host.start(kubeReserved={"memory": "1Gi", "cpu": "100m"}) as manager:
         await manager.settle()
@@ -460,7 +460,7 @@ V2 = ("/kubepods", "/kubepods/burstable", "/kubepods/burstable/podu1", "/kubepod
 GUARANTEED = pod(limits={"cpu": "1m", "memory": "64Mi"})
 
 
-async def test_memory_of_pods_is_protected_on_v2_and_no_longer_when_the_policy_goes(host):
+async def test_memory_of_pods_is_protected_on_v2_until_the_policy_is_removed(host):
     host.unify(*V2)
     protected = {"featureGates": {"MemoryQoS": True}, "memoryReservationPolicy": "TieredReservation"}
 

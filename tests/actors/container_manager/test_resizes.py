@@ -141,7 +141,7 @@ async def test_a_withdrawn_resize_keeps_no_room(host: Any) -> None:
         assert await counted(manager) == 10
 
 
-async def test_a_promise_that_comes_too_late_is_given_back(host: Any) -> None:
+async def test_a_reservation_that_arrives_too_late_is_released(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
         await grow(manager, "a", 60)

@@ -220,7 +220,7 @@ async def test_a_device_that_needs_it_is_prepared_before_each_start(node: Node) 
 
 
 # -- plugins that go, and come back ------------------------------------------------------------------------------------
-async def test_devices_of_a_plugin_that_went_are_not_given_and_go_after_the_grace(node: Node) -> None:
+async def test_devices_of_an_ended_plugin_are_not_allocated_and_are_removed_after_the_grace(node: Node) -> None:
     async with node.harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)
@@ -354,7 +354,7 @@ async def test_a_pod_that_its_worker_has_not_reported_yet_keeps_its_devices(node
 
 
 # -- plugins that misbehave --------------------------------------------------------------------------------------------
-async def test_a_plugin_that_never_answers_costs_no_other(node: Node) -> None:
+async def test_a_plugin_that_never_answers_delays_no_other(node: Node) -> None:
     async with node.harness:
         with (
             node.plugin(resource="bad.test/x", hanging={"Allocate"}).running() as bad,

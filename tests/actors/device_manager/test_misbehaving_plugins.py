@@ -32,9 +32,7 @@ async def gets_a_device(node: Node, uid: str) -> None:
     assert isinstance(await node.allocate(uid, amounts={OTHER: 1}), DevicesAllocated)
 
 
-async def test_a_flood_of_lists_costs_no_pod_of_another_plugin_anything(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_flood_of_lists_delays_no_pod_of_another_plugin(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [f"device-{number}" for number in range(2000)]
     ended, sent, read = threading.Event(), list[int](), list[int]()
 
@@ -121,7 +119,7 @@ async def test_a_plugin_that_registers_again_and_again_keeps_its_devices_and_pil
         await node.harness.stop()
 
 
-async def test_registrations_that_hang_are_let_go_for_the_next_ones_and_hold_up_no_other_plugin(
+async def test_hanging_registrations_are_cancelled_for_the_next_ones_and_delay_no_other_plugin(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plugin_client, "OPTIONS_SECONDS", 600.0)

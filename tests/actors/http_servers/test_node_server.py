@@ -271,7 +271,7 @@ def test_the_answer_begins_when_the_log_is_open_and_not_with_its_first_line(tmp_
     serve(Node(tmp_path), story)
 
 
-def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
+def test_an_actor_that_does_not_answer_lacks_only_its_own_page(tmp_path):
     async def story(node: Node) -> None:
         from supervision.actor import AskError
 

@@ -156,7 +156,7 @@ async def test_lists_are_limited_and_watches_are_not(tmp_path: Path) -> None:
         assert shown(await client.WatchPods(api.WatchPodsRequest()).read())[0] == "ADDED"
 
 
-async def test_a_value_of_another_type_costs_that_field_alone_and_is_reported_once(
+async def test_a_value_of_another_type_drops_that_field_alone_and_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = Node(tmp_path)

@@ -178,7 +178,7 @@ async def test_the_last_bytes_of_one_end_reach_the_other() -> None:
         assert ends.far.closed()
 
 
-async def test_a_caller_that_does_not_read_holds_the_runtime_up_and_fills_no_memory() -> None:
+async def test_a_caller_that_does_not_read_delays_the_runtime_and_fills_no_memory() -> None:
     with four_ends() as ends:
         task = ends.join()
         written = asyncio.ensure_future(ends.runtime.write(b"x" * (64 << 20)))

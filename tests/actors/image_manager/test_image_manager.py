@@ -236,7 +236,7 @@ def test_images_are_listed_biggest_first(fake):
 AGELESS: dict[str, Any] = {"imageMinimumGCAge": Duration(0)}
 
 
-def test_a_full_disk_costs_unused_images_only(fake):
+def test_a_full_disk_removes_unused_images_only(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(wanted())
         harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [1000, 10]

@@ -250,7 +250,7 @@ async def test_room_for_a_resize_that_was_taken_back_is_given_back(tmp_path):
         assert len(manager.calls) == 1
 
 
-async def test_room_for_a_deferred_resize_is_given_back_when_an_infeasible_one_takes_its_place(tmp_path):
+async def test_resources_of_a_deferred_resize_are_released_when_an_infeasible_one_replaces_it(tmp_path):
     def answer(question: ResizePod) -> PodRejected:
         return PodRejected(question.uid, "Infeasible" if b"300m" in question.pod else "Deferred", "no")
 

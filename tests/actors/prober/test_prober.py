@@ -267,7 +267,7 @@ async def test_a_pod_that_was_withdrawn_while_its_worker_was_away_is_forgotten()
         assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
 
 
-async def test_a_list_that_is_older_than_a_pod_takes_nothing_away_from_it():
+async def test_a_list_older_than_a_pod_keeps_the_pod_probed():
     harness, runtime = started()
     async with harness:
         await harness.deliver(KnownPods(WORKER, 2, []))
@@ -331,7 +331,7 @@ async def test_a_target_that_hangs_delays_no_other_probe():
         await harness.wait_sent(ProbeResult, where=lambda result: result.container_id == "c1")
 
 
-async def test_a_changed_manifest_keeps_what_is_the_same():
+async def test_a_changed_pod_keeps_its_unchanged_probes():
     harness, runtime = started()
     async with harness:
         await harness.deliver(pod({"readiness": {}, "liveness": {}}))
@@ -415,7 +415,7 @@ async def test_an_address_that_comes_before_its_pod_and_one_that_changes_are_use
         assert calls == ["192.0.2.1", "fd00::1"]
 
 
-async def test_a_restart_of_the_status_manager_takes_no_address_away():
+async def test_a_restart_of_the_status_manager_removes_no_address():
     harness, _ = started()
     async with harness:
         await harness.deliver(PodAddress("u", "127.0.0.1"))

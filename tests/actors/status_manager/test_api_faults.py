@@ -159,7 +159,7 @@ async def test_a_status_that_the_server_normalizes_is_not_written_again_and_agai
         assert len(store.calls) == 2
 
 
-async def test_a_watch_that_lags_takes_nothing_back(tmp_path):
+async def test_a_watch_that_lags_reverts_nothing(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())
     stale = json.dumps(bound).encode()

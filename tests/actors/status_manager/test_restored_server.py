@@ -68,7 +68,7 @@ async def test_before_that_list_comes_a_status_is_not_written_again_and_again(tm
 
 
 @pytest.mark.parametrize("method", ["PATCH", "GET"])
-async def test_an_answer_takes_nothing_back_that_the_watch_has_shown_since(tmp_path: Path, method: str) -> None:
+async def test_an_answer_reverts_no_change_that_the_watch_has_reported_since(tmp_path: Path, method: str) -> None:
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -89,7 +89,7 @@ async def test_an_answer_takes_nothing_back_that_the_watch_has_shown_since(tmp_p
         assert store.gone == ["u"]
 
 
-async def test_a_list_that_lags_behind_an_answer_costs_no_endless_writes(tmp_path: Path) -> None:
+async def test_a_list_older_than_an_answer_causes_no_endless_writes(tmp_path: Path) -> None:
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         bound = store.put(pod())

@@ -136,7 +136,7 @@ async def test_a_volume_with_a_missing_object_reports_it_and_its_worker_is_notif
         assert isinstance(await node.mount(volume), VolumesMounted)
 
 
-async def test_an_object_that_goes_leaves_the_files_of_a_running_pod_as_they_are(node: Node) -> None:
+async def test_a_deleted_object_leaves_the_files_of_a_running_pod_unchanged(node: Node) -> None:
     node.objects[SECRET] = secret(b"one")
     async with node.harness:
         answer = await node.mount({"name": "v", "secret": {"secretName": "s"}})

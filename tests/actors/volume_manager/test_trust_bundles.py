@@ -100,7 +100,7 @@ async def test_a_pod_that_waits_for_a_bundle_starts_when_it_appears(node: Node) 
         assert isinstance(await node.mount(BY_NAME, BY_SIGNER), VolumesMounted)
 
 
-async def test_a_bundle_that_goes_leaves_the_file_and_an_optional_one_empties_it(node: Node) -> None:
+async def test_a_removed_bundle_leaves_its_file_and_an_optional_one_empties_it(node: Node) -> None:
     optional = {"clusterTrustBundle": {"name": "roots", "path": "maybe.crt", "optional": True}}
     node.found = TrustBundles([bundle(b"one")])
     async with node.harness:

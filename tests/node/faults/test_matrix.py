@@ -166,7 +166,7 @@ AT_A_START: Final = {
 
 
 @pytest.mark.parametrize("pattern", USUAL)
-def test_a_file_that_is_removed_under_a_running_agent_costs_no_pod_anything(
+def test_a_state_file_removed_under_a_running_agent_changes_no_pod(
     node: JumpyNode, invariants: Invariants, pattern: str
 ) -> None:
     rows = [row for row in KEPT if row.pattern == pattern]
@@ -252,7 +252,7 @@ def _removed(node: JumpyNode, rows: list[Kept]) -> None:
 
 
 # -- scarcity ---------------------------------------------------------------------------------------------------------
-def test_a_full_run_directory_costs_no_pod_anything(node: JumpyNode, invariants: Invariants) -> None:
+def test_a_full_run_directory_changes_no_pod(node: JumpyNode, invariants: Invariants) -> None:
     filler = node.run / "filler"
 
     def fill() -> Expected:
@@ -266,9 +266,7 @@ def test_a_full_run_directory_costs_no_pod_anything(node: JumpyNode, invariants:
     invariants.hold(fill, undo=filler.unlink)
 
 
-def test_a_run_directory_that_takes_no_more_files_costs_no_pod_anything(
-    node: JumpyNode, invariants: Invariants
-) -> None:
+def test_a_run_directory_without_free_inodes_changes_no_pod(node: JumpyNode, invariants: Invariants) -> None:
     directory = node.run / "fillers"
 
     def fill() -> Expected:
@@ -318,7 +316,7 @@ def test_two_faults_at_once_cost_no_pod_anything(
 
 # -- the clock --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seconds", [YEAR, 3600.0, -DAY, -YEAR], ids=["year", "hour", "day back", "year back"])
-def test_a_clock_that_jumps_costs_no_pod_anything(node: JumpyNode, invariants: Invariants, seconds: float) -> None:
+def test_a_jump_of_the_clock_changes_no_pod(node: JumpyNode, invariants: Invariants, seconds: float) -> None:
     def jump() -> Expected:
         jumping_clock.jump(node.clock, seconds)
         return []

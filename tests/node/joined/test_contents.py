@@ -27,7 +27,7 @@ def run(site: Joined, name: str, *command: str) -> str:
     return site.kubectl("exec", name, "--", *command)
 
 
-def test_an_environment_comes_from_both(site: Joined) -> None:
+def test_an_environment_has_values_of_config_maps_and_secrets(site: Joined) -> None:
     put(site, "configmaps", "settings", data={"COLOUR": "blue", "SIZE": "9"})
     put(site, "secrets", "keys", stringData={"password": "swordfish"})
     one = {"name": "PASS", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "password"}}}

@@ -44,7 +44,7 @@ def test_a_profile_is_written_as_lines_without_functions_of_few_actors(tmp_path:
     assert Path(tmp_path, "names.txt").read_text() == "n\nm\n"
 
 
-def test_a_forked_process_writes_what_it_called_after_the_fork(tmp_path: Path) -> None:
+def test_a_forked_process_records_the_functions_that_it_called_after_the_fork(tmp_path: Path) -> None:
     recorder = Path(__file__).parents[2] / "bench" / "recorder"
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -38,7 +38,7 @@ def test_each_kind_has_a_name_of_its_own_and_comes_in_a_long_run(kinds: Sequence
 
 @tables
 @pytest.mark.parametrize("seed", range(20))
-def test_a_step_is_possible_when_it_comes(kinds: Sequence[Kind[Any]], seed: int) -> None:
+def test_every_step_of_a_plan_is_possible_when_it_is_due(kinds: Sequence[Kind[Any]], seed: int) -> None:
     """Pods are there that something is done to, nothing is asked of a server that is away, time goes on."""
     by_name = {one.name: one for one in kinds}
     pods, away, at = set[str](), False, 0.0

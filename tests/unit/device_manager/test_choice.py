@@ -91,9 +91,7 @@ names = st.sets(st.sampled_from("abcdefgh"), max_size=8)
         Device, healthy=st.booleans(), nodes=st.sets(st.integers(0, 3), max_size=2).map(tuple))),
     names, names, st.integers(1, 8), st.none() | st.integers(0, 15), st.lists(st.sampled_from("abcdefghz"), max_size=9),
 )  # fmt: skip
-def test_a_choice_has_the_right_size_and_takes_nothing_that_is_not_free(
-    devices, taken, reusable, needed, mask, preferred
-):
+def test_a_choice_has_the_right_size_and_only_free_items(devices, taken, reusable, needed, mask, preferred):
     resource, reusable = Resource(devices), reusable & taken & devices.keys()
     free = resource.healthy - taken
     try:

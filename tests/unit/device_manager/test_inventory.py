@@ -46,7 +46,7 @@ def test_a_second_end_of_the_same_plugin_does_not_lengthen_its_grace() -> None:
     assert inventory.next_expiry() == GRACE_SECONDS
 
 
-def test_a_resource_of_an_earlier_life_has_no_devices_until_its_plugin_comes() -> None:
+def test_a_resource_from_before_the_restart_has_no_devices_until_its_plugin_registers() -> None:
     inventory = Inventory()
     inventory.remembered(["v/x"], 0.0)
     assert (inventory.capacity(), "v/x" in inventory) == ({"v/x": 0}, True)

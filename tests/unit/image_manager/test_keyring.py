@@ -63,7 +63,7 @@ def test_base64_may_have_no_padding(password):
 
 
 @pytest.mark.parametrize("auth", ["no base64!", "\u00e9", base64.b64encode(b"\xff:\xfe").decode(), "=", ""])
-def test_an_entry_that_holds_no_credential_is_left_out(auth):
+def test_an_entry_without_a_credential_is_left_out(auth):
     document = json.dumps({"a.io": {"auth": auth}, "b.io": {"username": "u"}})
     assert read_docker_config([document.encode()]).entries == [("b.io", Credential("u"))]
 

@@ -39,7 +39,7 @@ async def on_site() -> AsyncIterator[Site]:
         site.schedule.end(KEY)
 
 
-async def test_a_probe_runs_once_when_its_time_has_come():
+async def test_a_probe_runs_once_when_it_is_due():
     async with on_site() as site:
         site.schedule.set(KEY, 5.0)
         site.schedule.set(KEY, 1.0)

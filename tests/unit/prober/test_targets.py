@@ -31,5 +31,5 @@ def test_health_messages_are_coded_as_protocol_buffers_say():
 
 
 @given(st.integers(0, 2**40))
-def test_a_varint_comes_back(number):
+def test_a_varint_is_decoded_to_its_value(number):
     assert status_of(b"\x08" + varint(number)) == number

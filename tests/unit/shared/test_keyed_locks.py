@@ -23,7 +23,7 @@ async def test_one_operation_at_a_time_for_a_key_and_any_number_for_others() -> 
     assert order.index("other ends") < order.index("first ends")
 
 
-async def test_a_lock_goes_with_its_last_user_also_after_an_error() -> None:
+async def test_a_lock_is_removed_with_its_last_user_also_after_an_error() -> None:
     locks = KeyedLocks()
 
     async def fail() -> None:

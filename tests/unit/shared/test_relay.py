@@ -37,7 +37,7 @@ async def echoing() -> AsyncIterator[str]:
             server.close()
 
 
-async def test_a_client_that_holds_all_connections_shuts_no_other_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_with_all_its_connections_open_blocks_no_other_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relay, "MAX_CLIENTS", 3)
     async with asyncio.timeout(20), echoing() as path:
         held = []

@@ -78,7 +78,7 @@ def test_a_write_that_fails_leaves_no_copy_that_is_newer_or_older_than_the_file(
     assert file.path.read_bytes() == b"one"
 
 
-def test_a_copy_that_cannot_be_written_costs_the_file_nothing(tmp_path):
+def test_a_copy_that_cannot_be_written_leaves_the_file_intact(tmp_path):
     file = begun(tmp_path, again=False)
     file.write(b"one")
     copies = tmp_path / "run" / "state"

@@ -48,6 +48,6 @@ def test_without_a_token_nothing_is_taken() -> None:
     assert sum(bucket.take(3600.0) for _ in range(50)) == 10
 
 
-def test_a_clock_that_goes_back_gives_no_tokens() -> None:
+def test_a_clock_set_back_adds_no_tokens() -> None:
     bucket = TokenBucket(1, 1)
     assert [bucket.take(now) for now in (100.0, 0.0, 100.0, 101.0)] == [True, False, False, True]

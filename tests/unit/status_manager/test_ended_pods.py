@@ -58,7 +58,7 @@ def test_the_reason_of_an_end_comes_with_the_end():
     assert (ended.phase, ended.reason, ended.message) == ("Failed", "DeadlineExceeded", "m")
 
 
-def test_a_static_pod_that_is_removed_goes_in_the_phase_that_it_was_in():
+def test_a_removed_static_pod_keeps_its_last_phase():
     pod = pod_of(annotations={"kubernetes.io/config.source": "file"})
     pending, running = look(pod), look(pod, ran())
     assert look(pod, worker_phase="terminated", before=pending).phase == "Pending"

@@ -122,7 +122,7 @@ def test_the_body_names_the_pod_and_when_exact_its_version():
     assert json.loads(body(pod, {}, exact=False))["metadata"] == {"uid": "u"}
 
 
-def test_a_resize_that_is_over_takes_its_condition_along():
+def test_a_finished_resize_removes_its_condition():
     pending = condition("PodResizePending", reason="Infeasible")
     server_status = status(conditions=[pending, condition("example.com/a")])
     gone = {"$patch": "delete", "type": "PodResizePending"}

@@ -327,7 +327,7 @@ def test_a_connection_does_not_block_on_a_slow_reader_and_sends_the_rest_later()
     connection.close()
 
 
-def test_a_connection_is_closed_when_what_comes_is_not_ours() -> None:
+def test_a_connection_is_closed_on_data_in_another_format() -> None:
     loop, closed = Loop(), []
     ours, peer = socket.socketpair()
 

@@ -101,7 +101,7 @@ def test_a_latency_is_filled_in_after_rotation_too_and_dropped_after_two(tmp_pat
     assert [older(path).read_bytes(), path.read_bytes()] == before
 
 
-def test_an_actor_that_never_comes_back_does_not_grow_what_is_remembered_of_it(tmp_path: Path) -> None:
+def test_the_memory_of_an_actor_that_never_returns_does_not_grow(tmp_path: Path) -> None:
     incidents = Incidents(tmp_path / "incidents", max_bytes=4096)
     for number in range(1, 1001):
         incidents.opened(exited(incarnation=number))

@@ -136,7 +136,7 @@ def test_a_small_message_waits_behind_a_large_one() -> None:
     assert receiver.handled == [0, 1]
 
 
-def test_a_large_message_comes_through_however_many_small_ones_follow_it() -> None:
+def test_a_large_message_is_delivered_however_many_small_ones_follow_it() -> None:
     link, receiver = linked()
     for number in range(6):
         send(link, Step(number))

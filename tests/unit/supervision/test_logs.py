@@ -121,7 +121,7 @@ def test_a_log_line_goes_to_stderr_and_to_the_file(tmp_path: Path, capfd: pytest
     assert json.loads(capfd.readouterr().err) == json.loads(line)
 
 
-def test_a_name_that_is_not_utf_8_costs_no_line_of_the_file(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf_8_loses_no_line_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "agent.log"
     configure(verbosity=2, log_file=str(path))
     logging.getLogger("pleg").info("file %s", os.fsdecode(b"a\xff"))

@@ -40,7 +40,7 @@ def test_every_setting_has_a_rule() -> None:
     assert set(RULES) == set(Policy.__struct_fields__)
 
 
-def test_names_go_before_patterns_and_patterns_before_sections(tmp_path: Path) -> None:
+def test_names_override_patterns_and_patterns_override_sections(tmp_path: Path) -> None:
     found = policies(
         tmp_path,
         """

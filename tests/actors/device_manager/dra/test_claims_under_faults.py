@@ -110,7 +110,7 @@ async def test_a_claim_is_unprepared_after_any_process_dies_while_unpreparing(
 
 
 @pytest.mark.parametrize("operation", [prepare, unprepare])
-async def test_a_driver_that_goes_amid_a_call_fails_it_at_once(
+async def test_a_driver_that_ends_during_a_call_fails_it_at_once(
     node: Node, driver: SampleDriver, operation: Any
 ) -> None:
     node.claim("one", "pod-1")

@@ -15,7 +15,7 @@ def test_the_token_opens_one_session_and_no_second_one() -> None:
     assert access.admits(session)
 
 
-def test_a_token_is_spent_once_it_has_opened_its_session() -> None:
+def test_a_token_opens_one_session_only() -> None:
     access = SessionAccess()
     assert not access.is_spent(access.token)
     access.open(access.token)
@@ -29,7 +29,7 @@ def test_no_request_is_admitted_before_the_session_is_opened() -> None:
     assert not access.admits(access.token)
 
 
-def test_a_wrong_token_opens_nothing_and_spends_nothing() -> None:
+def test_a_wrong_token_opens_no_session_and_does_not_use_up_the_right_one() -> None:
     access = SessionAccess()
     assert access.open("") == ""
     assert access.open(access.token + "x") == ""

@@ -6,7 +6,7 @@ from tests.support.raw_api import MERGE
 from tests.unit.apiserver.contract.conftest import NODE, Namespace
 
 
-def test_an_object_goes_at_once_and_the_answer_is_a_status(space: Namespace) -> None:
+def test_an_object_is_deleted_at_once_and_the_answer_is_a_status(space: Namespace) -> None:
     made = space.api.make(space.of("configmaps"), {"metadata": {"name": "c"}})
     path = f"{space.of('configmaps')}/c"
     found = space.api("DELETE", path)
@@ -18,7 +18,7 @@ def test_an_object_goes_at_once_and_the_answer_is_a_status(space: Namespace) -> 
     assert space.api("DELETE", path).failure == (404, "NotFound", 'configmaps "c" not found')
 
 
-def test_a_pod_without_a_node_goes_at_once(space: Namespace) -> None:
+def test_a_pod_without_a_node_is_deleted_at_once(space: Namespace) -> None:
     space.pod()
     assert space.api("DELETE", f"{space.pods}/p").obj["kind"] == "Pod"
     assert space.api("GET", f"{space.pods}/p").code == 404
@@ -44,7 +44,7 @@ def test_the_grace_may_be_in_the_query(space: Namespace) -> None:
     assert found.obj["metadata"]["deletionGracePeriodSeconds"] == 7
 
 
-def test_a_pod_that_has_ended_goes_at_once(space: Namespace) -> None:
+def test_a_pod_that_has_ended_is_deleted_at_once(space: Namespace) -> None:
     space.pod(nodeName=NODE)
     space.api.patch(f"{space.pods}/p/status", {"status": {"phase": "Succeeded"}})
     space.api("DELETE", f"{space.pods}/p")

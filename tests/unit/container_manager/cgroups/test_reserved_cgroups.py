@@ -24,14 +24,14 @@ def test_no_reservation_is_enforced_by_default():
     assert found("pods") == found("none") == []
 
 
-def test_cpu_memory_and_process_ids_are_held_to_what_is_reserved():
+def test_cpu_memory_and_process_ids_are_limited_to_the_reservation():
     assert found("pods", "system-reserved", "kube-reserved") == [
         ("systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512, memory_bytes=1 << 30, pids=1000)),
         ("kubeReservedCgroup", "/kube/agent", CgroupLimits(memory_bytes=100 << 20)),
     ]
 
 
-def test_a_compressible_entry_holds_to_cpu_only():
+def test_a_compressible_entry_limits_cpu_only():
     assert found("system-reserved-compressible") == [
         ("systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512))
     ]

@@ -85,7 +85,7 @@ def test_an_invalid_set_is_refused_by_name(file: str, text: str):
 
 
 @given(STATES, st.data())
-def test_a_release_undoes_what_was_taken(state: CpuState, data: st.DataObject):
+def test_a_release_returns_the_taken_resources(state: CpuState, data: st.DataObject):
     uids = data.draw(st.just("new"))
     taken = data.draw(st.frozensets(st.sampled_from(sorted(state.shared)))) if state.shared else frozenset[int]()
     after = state.with_container(uids, "c", taken)

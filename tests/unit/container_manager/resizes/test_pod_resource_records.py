@@ -77,7 +77,7 @@ def test_an_unchanged_record_is_not_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
 
 
-def test_a_full_disk_leaves_what_is_kept_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_records_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("1"))
 

@@ -91,7 +91,7 @@ def test_a_replaced_actor_continues_its_counters_and_removed_pods_are_dropped():
     assert len(metrics._totals["prober"]) == 3, "all, a, and the pod that the incarnation before knew"
 
 
-def test_a_gauge_of_what_has_not_happened_is_zero_until_it_is_set():
+def test_a_gauge_without_an_event_is_zero_until_it_is_set():
     known = Catalogue([gauge("sweeps", "of the last sweep", begins_at_zero=True), gauge("degrees", "measured")])
     assert _values(text(zeros(known.values()), known))["sweeps"] == 0
     assert "degrees" not in _values(text(zeros(known.values()), known))

@@ -185,7 +185,7 @@ def test_headless_services_have_no_variables():
     assert service_environment([service("h", "None", {"port": 1}), service("e", "")], b"", links=True) == {}
 
 
-def test_a_headless_namesake_of_the_api_server_takes_nothing_from_it():
+def test_a_headless_service_with_the_name_of_the_api_server_replaces_nothing_of_it():
     own = service("kubernetes", "None", {"port": 1})
     assert service_environment([own], MASTER, links=True)["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
 

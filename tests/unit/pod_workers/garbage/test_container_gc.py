@@ -45,7 +45,7 @@ def test_no_container_that_may_run_is_removed_and_the_configured_number_stays(hi
         assert [one for one in dead if one not in going] == dead[:keep]
 
 
-def test_a_sandbox_goes_when_it_is_dead_empty_and_not_the_newest():
+def test_a_sandbox_is_removed_when_it_is_dead_empty_and_not_the_newest():
     boxes = [box("s4"), box("s3"), box("s2"), box("s1", ready=True)]
     runtime = PodRuntime(uid="u", sandboxes=boxes, containers=[ran("a", sandbox="s2")])
     assert [one.id for one in dead_sandboxes(runtime, keep_newest=True)] == ["s3"]

@@ -27,7 +27,7 @@ def directory(tmp_path: Path, name: str, age: float = 2 * MIN_AGE_SECONDS) -> Pa
     return folder.parent
 
 
-def test_only_old_directories_of_unknown_pods_go_with_their_links(tmp_path):
+def test_only_old_directories_of_unknown_pods_are_removed_with_their_links(tmp_path):
     gone, known = directory(tmp_path, "d_gone_u1"), directory(tmp_path, "d_known_u2")
     young, odd = directory(tmp_path, "d_young_u3", age=1), directory(tmp_path, "lost+found")
     links = tmp_path / "links"
@@ -44,7 +44,7 @@ def test_a_directory_that_another_process_removes_does_not_stop_the_removal_of_o
     assert sweep(agent(tmp_path), (), WORKER, time.time()) == [str(gone)]
 
 
-def test_old_links_to_logs_that_others_have_removed_go_where_no_pod_is_known(tmp_path):
+def test_old_links_to_removed_logs_of_unknown_pods_are_removed(tmp_path):
     here = directory(tmp_path, "d_here_u2") / "c" / "0.log"
     links = tmp_path / "links"
     links.mkdir()

@@ -43,7 +43,7 @@ def test_containers_that_still_run_are_stopped_again_later():
     assert effects(decide(rested(step.state))) == ["Look", "Count", "StopPod", "Look"]
 
 
-def test_once_nothing_runs_the_volumes_go_and_then_the_cgroup():
+def test_once_nothing_runs_the_volumes_are_removed_and_then_the_cgroup():
     state = terminated()
     assert state.phase is PodWorkerPhase.TERMINATED
     step = decide(state)

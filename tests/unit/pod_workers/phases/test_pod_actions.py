@@ -298,7 +298,7 @@ def test_a_pod_of_the_host_network_needs_no_address():
     assert do(pod("a"), ran("a"), boxes=(sandbox,)).create_sandbox
 
 
-def test_rules_of_one_container_go_before_the_policy_of_the_pod():
+def test_restart_rules_of_a_container_override_the_policy_of_the_pod():
     rule = ContainerRestartRule(action="Restart", exitCodes=ExitCodes(operator="In", values=[42]))
     container = Container(name="a", image="i", restartPolicy="Never", restartPolicyRules=[rule])
     wanted = Pod(spec=PodSpec(containers=[container, Container(name="b", image="i")], restartPolicy="Never"))

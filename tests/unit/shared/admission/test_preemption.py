@@ -61,7 +61,7 @@ def test_the_victims_are_those_of_the_kubelet(wants, running, expected):
     assert chosen(critical(**wants), *running) == expected
 
 
-def test_a_pod_that_only_needs_a_place_takes_that_of_a_best_effort_one():
+def test_a_pod_that_only_needs_a_slot_preempts_a_best_effort_pod():
     assert chosen(critical(), demand("a", U, cpu=10), demand("b", B), pods=2) == ["b"]
 
 

@@ -80,7 +80,7 @@ def tracer(ended: list[Span]) -> RecordingTracer:
     return RecordingTracer(bound_of(MILLION), ended.append)
 
 
-async def test_a_call_is_a_span_and_its_context_goes_to_the_runtime(
+async def test_a_call_is_a_span_and_its_context_is_sent_to_the_runtime(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
     runtime = Runtime()

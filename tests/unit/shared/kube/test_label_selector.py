@@ -30,7 +30,7 @@ def test_all_requirements_must_hold(selector: LabelSelector, labels: dict[str, s
 
 
 @given(WITH_VALUES, LABELS)
-def test_not_in_is_the_opposite_of_in_and_holds_without_the_label(one: Requirement, labels: dict[str, str]) -> None:
+def test_not_in_is_the_opposite_of_in_and_matches_without_the_label(one: Requirement, labels: dict[str, str]) -> None:
     inside, outside = (
         selects_labels(LabelSelector(matchExpressions=[Requirement(one.key, operator, one.values)]), labels)
         for operator in ("In", "NotIn")

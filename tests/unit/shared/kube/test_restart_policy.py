@@ -29,7 +29,7 @@ def test_the_pods_policy_and_the_exit_decide(policy, code, regular, init):
     assert may_restart(pod, container, code, init=True) is init
 
 
-def test_a_containers_own_policy_goes_before_the_pods():
+def test_the_restart_policy_of_a_container_overrides_that_of_its_pod():
     container = Container(name="a", restartPolicy="Never")
     assert not may_restart(Pod(spec=PodSpec(restartPolicy="Always")), container, 1, init=False)
 

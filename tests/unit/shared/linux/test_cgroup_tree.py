@@ -229,7 +229,7 @@ def test_limits_of_a_cgroup_that_is_gone_are_an_error_that_names_it(tmp_path):
         v1(tmp_path).tree().apply("/pod1", LIMITS)
 
 
-def test_removal_takes_every_hierarchy_and_what_the_runtime_made_below(tmp_path):
+def test_a_cgroup_is_removed_in_every_hierarchy_with_those_of_the_runtime_below_it(tmp_path):
     tree = hybrid(tmp_path).tree()
     tree.create("/kubepods/pod1")
     base = tmp_path / "sys/fs/cgroup"

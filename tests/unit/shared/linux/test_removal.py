@@ -82,7 +82,7 @@ def nest(path, depth):
 
 
 @pytest.mark.parametrize("depth", [199, 200, 201, 1500])
-def test_a_tree_of_any_depth_goes_without_running_out_of_files(tmp_path, way, depth):
+def test_a_tree_of_any_depth_is_removed_without_running_out_of_descriptors(tmp_path, way, depth):
     nest(tmp_path / "top", depth)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened = max(int(name) for name in os.listdir("/proc/self/fd"))

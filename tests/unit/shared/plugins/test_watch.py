@@ -178,7 +178,7 @@ async def test_an_unanswered_socket_is_retried_with_growing_pauses(node: Node) -
         assert node.served.log == ["+p"]
 
 
-async def test_a_plugin_that_never_answers_costs_no_other(node: Node) -> None:
+async def test_a_plugin_that_never_answers_delays_no_other(node: Node) -> None:
     async with node:
         node.plugins.silent.add("a.sock")
         node.come("a.sock")

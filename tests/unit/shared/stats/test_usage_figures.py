@@ -227,7 +227,7 @@ def test_a_claim_on_the_network_or_the_node_has_figures_by_its_name_in_the_pod(t
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"data": []}', '{"data": {"metadata": {"name": "pv-1"}}}', "\xff"])
-def test_a_file_of_claims_that_cannot_be_read_costs_no_figures(tmp_path, text):
+def test_a_file_of_claims_that_cannot_be_read_leaves_all_figures(tmp_path, text):
     (tmp_path / "pods/u/volumes/kubernetes.io~nfs/pv-1").mkdir(parents=True)
     (tmp_path / "pods/u/plugins").mkdir()
     (tmp_path / "pods/u/plugins/persistent_volumes.json").write_text(text, encoding="latin-1")

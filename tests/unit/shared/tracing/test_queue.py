@@ -21,7 +21,7 @@ def test_the_oldest_come_first_in_batches() -> None:
     assert queue.take() == []
 
 
-def test_a_full_queue_drops_what_comes_and_counts_it() -> None:
+def test_a_full_queue_drops_and_counts_new_entries() -> None:
     queue = SpanQueue()
     for number in range(MAX_SPANS + 3):
         queue.add(span(str(number)))

@@ -36,7 +36,7 @@ objects = st.dictionaries(st.text(min_size=1, max_size=8).filter(lambda key: key
 
 
 @given(objects)
-def test_json_comes_back_as_it_was(value):
+def test_json_is_decoded_to_its_value(value):
     assert read_document(json.dumps(value).encode()) == value
 
 

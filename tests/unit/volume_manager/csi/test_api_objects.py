@@ -51,7 +51,7 @@ async def test_a_secret_that_is_no_text_is_an_error() -> None:
         ApiAnswer(status=200, body=b'{"status": {"attached": false}}'),
     ],
 )
-async def test_a_volume_without_an_attachment_that_holds_waits(answer: ApiAnswer) -> None:
+async def test_a_volume_without_a_valid_attachment_waits(answer: ApiAnswer) -> None:
     with pytest.raises(NotAttachedError, match="volume h is not attached yet"):
         await asked(answer, lambda api: api.attached("csi-1", "volume h"))
 

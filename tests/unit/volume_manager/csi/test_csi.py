@@ -109,7 +109,7 @@ def test_a_claim_on_a_drivers_device_is_published_where_the_kubelet_does():
 
 
 @pytest.mark.parametrize("source", [{"driver": "../x", "volumeHandle": "h"}, {"driver": "d", "volumeHandle": ""}])
-def test_a_claim_on_what_is_no_volume_of_a_driver_is_not_mounted(source):
+def test_a_claim_on_a_volume_without_a_driver_is_not_mounted(source):
     (found,) = claimed(pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}}), source)
     assert isinstance(found, PendingVolume)
     assert found.message.startswith("error processing PVC ns/c: PV 'pv-1': ")

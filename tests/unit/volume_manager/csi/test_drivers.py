@@ -85,7 +85,7 @@ async def test_a_second_socket_serves_only_with_a_higher_version() -> None:
     assert around.objects == ["/csi/one", "/csi/two", f"no {NAME}"]
 
 
-async def test_a_driver_that_comes_back_by_its_own_socket_need_not_be_newer() -> None:
+async def test_a_driver_that_registers_again_on_its_socket_needs_no_higher_version() -> None:
     around = Neighbours()
     drivers = around.drivers()
     await drivers.register(plugin("/one", "1.2.0"))
@@ -161,7 +161,7 @@ async def test_an_answer_of_a_driver_that_was_replaced_meanwhile_changes_nothing
     assert drivers.get(NAME)[0].endpoint == "/csi/two"
 
 
-async def test_a_driver_that_goes_while_its_new_count_is_written_stays_away() -> None:
+async def test_a_driver_deregistered_while_its_new_count_is_written_stays_away() -> None:
     around = Neighbours()
     drivers = around.drivers()
     await drivers.register(plugin("/one", "1.0.0"))

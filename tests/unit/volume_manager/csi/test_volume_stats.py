@@ -84,7 +84,7 @@ async def test_a_volume_has_the_figures_of_its_driver_under_its_name_in_the_pod(
     assert found.abnormal is None
 
 
-async def test_a_driver_that_hangs_costs_its_own_figures_and_has_a_bounded_number_of_calls() -> None:
+async def test_a_hanging_driver_lacks_its_own_figures_and_has_a_bounded_number_of_calls() -> None:
     drivers = Drivers()
     node = Node(drivers)
     async with node.harness:

@@ -63,7 +63,7 @@ async def test_a_file_of_the_volume_wins_over_a_mount_point(tmp_path: Path) -> N
     assert (tmp_path / "a").read_bytes() == b"one"
 
 
-async def test_a_file_that_goes_gives_way_to_the_mount_point(tmp_path: Path) -> None:
+async def test_a_removed_file_is_replaced_by_the_mount_point(tmp_path: Path) -> None:
     await atomic.write(str(tmp_path), [*FILES, File("b", b"", 0o644)], "..1", None, ["b"])
     await atomic.write(str(tmp_path), FILES, "..2", None, ["b"])
     assert (tmp_path / "b").is_dir()
@@ -89,7 +89,7 @@ async def test_mount_points_belong_to_the_group_of_the_volume(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("folders", [MAX_FOLDERS, 2000])
-async def test_a_path_with_too_many_folders_is_refused_and_holds_up_nothing(tmp_path: Path, folders: int) -> None:
+async def test_a_path_with_too_many_folders_is_refused_without_delay(tmp_path: Path, folders: int) -> None:
     path = "/".join(["a"] * folders + ["b"])
     with pytest.raises(UnsafePathError, match="more than 64 folders"):
         await atomic.write(str(tmp_path), [File(path=path, data=b"", mode=0o644)], "..1", None)

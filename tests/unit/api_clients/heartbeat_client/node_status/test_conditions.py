@@ -62,7 +62,7 @@ def test_pressure_that_begins_has_the_kubelets_message_and_is_an_event(kind, typ
 
 
 @pytest.mark.parametrize("told", [True, None])
-def test_pressure_that_goes_on_or_is_not_known_keeps_its_time_and_words(told):
+def test_pressure_that_continues_or_is_unknown_keeps_its_time_and_message(told):
     after, events = with_pressure([condition("MemoryPressure", "True")], "memory", told, NOW)
     assert after == [condition("MemoryPressure", "True") | {"lastHeartbeatTime": NOW}]
     assert events == []
@@ -88,7 +88,7 @@ def test_a_new_node_of_which_nothing_is_known_is_not_ready():
     assert events == []
 
 
-def test_ready_that_goes_and_comes_is_two_events_and_two_transitions():
+def test_a_ready_condition_that_turns_false_and_true_has_two_events_and_two_transitions():
     gone, first = with_ready([condition("Ready", "True")], ["container runtime is down"], NOW)
     assert (gone[0]["status"], gone[0]["lastTransitionTime"], first) == (
         "False",

@@ -48,7 +48,7 @@ def test_the_pleg_is_unhealthy_after_three_minutes():
     ]
 
 
-def test_a_pleg_that_was_replaced_takes_nothing_away():
+def test_a_restart_of_pleg_removes_nothing():
     state = well().reported(RuntimeReport(ready_at=0.0, relisted_at=0.0))
     assert state.errors(BEGAN + 10) == []
 

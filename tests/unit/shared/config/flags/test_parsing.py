@@ -64,7 +64,7 @@ def test_a_bool_is_read_as_go_reads_it(text, value):
     assert read(f"--fail-swap-on={text}") == {"fail-swap-on": value}
 
 
-def test_a_bare_bool_is_true_and_takes_no_word_after_it():
+def test_a_bool_flag_without_a_value_is_true_and_ignores_the_next_word():
     assert read("--fail-swap-on", "--max-pods=5") == {"fail-swap-on": True, "max-pods": 5}
     assert refused("--fail-swap-on", "false") == ["false: unexpected argument: only flags are accepted"]
     assert refused("--fail-swap-on=yes") == ['--fail-swap-on = "yes": must be true or false']
