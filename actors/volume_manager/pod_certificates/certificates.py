@@ -14,6 +14,7 @@ from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import VolumeProjection
 from supervision.actor import Actor
+from supervision.time_scale import scaled
 
 from .api import CertificateApi
 from .life import CertificateLife
@@ -67,7 +68,7 @@ class PodCertificates:
         if place not in self._lives:
             self._lives[place] = life = self._life(pod, source)
             life.drive()
-        return await self._lives[place].credentials(WAIT_SECONDS)
+        return await self._lives[place].credentials(scaled(WAIT_SECONDS))
 
     def _life(self, pod: Pod, source: VolumeProjection) -> CertificateLife:
         assert source.podCertificate is not None  # noqa: S101 - the caller chooses such sources
