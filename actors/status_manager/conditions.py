@@ -12,7 +12,7 @@ from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition
 from actors.shared.kube.pods import is_sidecar, sidecars
 from actors.shared.kube.restart_policy import can_restart_all
 
-from .resize_conditions import has_changed
+from .resize_conditions import has_changed, with_probe_time
 
 ALL_RESTARTING: Final = "AllContainersRestarting"
 OWNED: Final = (
@@ -145,4 +145,4 @@ def with_times(
         when = since.get(condition.type) if changed or old is None else old.lastTransitionTime
         seen = condition.observedGeneration or max(generation, old.observedGeneration if old is not None else 0)
         timed.append(msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen))
-    return timed
+    return [with_probe_time(each, known.get(each.type), since.get(each.type)) for each in timed]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from actors.shared.kube.pod import PodCondition
 
 from .messages import Resize
@@ -31,6 +33,17 @@ def conditions(resize: Resize | None) -> list[PodCondition]:
             )
         )
     return found
+
+
+def with_probe_time(now: PodCondition, before: PodCondition | None, when: str | None) -> PodCondition:
+    """A resize condition has a lastProbeTime, as in the kubelet: when it was last found with another content."""
+    if now.type not in CONDITIONS:
+        return now
+    if before is not None and before.lastProbeTime:
+        kept = msgspec.structs.replace(now, lastProbeTime=before.lastProbeTime)
+        if kept == before:
+            return kept
+    return msgspec.structs.replace(now, lastProbeTime=when)
 
 
 def has_changed(now: PodCondition, before: PodCondition) -> bool:

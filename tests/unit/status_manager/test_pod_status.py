@@ -349,6 +349,10 @@ def test_the_condition_of_a_resize_has_the_generation_of_its_request_and_the_tim
     assert [condition(one).observedGeneration for one in (moving, again, failed)] == [2, 2, 2]
     assert condition(again).lastTransitionTime == condition(moving).lastTransitionTime
     assert condition(failed).lastTransitionTime != condition(moving).lastTransitionTime
+    assert condition(moving).lastProbeTime == condition(moving).lastTransitionTime
+    assert condition(again).lastProbeTime == condition(moving).lastProbeTime
+    assert condition(failed).lastProbeTime == condition(failed).lastTransitionTime
+    assert next(each for each in failed.conditions if each.type == "Ready").lastProbeTime is None
 
 
 def test_a_mount_is_shown_as_recursively_read_only_if_the_runtime_has_mounted_it_that_way():
