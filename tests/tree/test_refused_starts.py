@@ -239,7 +239,7 @@ def test_a_fifo_in_place_of_a_state_file_is_not_waited_for(directory: Path) -> N
     assert in_order(text, [f"{RESTORED}not a regular file", *DRAIN.split("|"), "cpu_manager_state"]), text
 
 
-def test_all_that_is_wrong_with_flags_files_and_fields_comes_at_once(directory: Path) -> None:
+def test_all_errors_of_flags_files_and_fields_are_reported_at_once(directory: Path) -> None:
     directory.joinpath("c.yaml").write_text(f"{HEADER}maxPods: -1\nsyncFrequency: soon\n")
     flags = [
         f"--config={directory}/c.yaml",

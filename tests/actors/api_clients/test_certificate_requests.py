@@ -35,7 +35,7 @@ def request_of(server: ApiServer, pod: Obj, node: str = "n1") -> ApiCall:
     return ApiCall(method="POST", path=requests.collection_path("web"), body=body)
 
 
-async def test_requests_of_this_node_are_watched_and_their_changes_told(tmp_path: Path) -> None:
+async def test_requests_of_this_node_are_watched_and_their_changes_reported(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server, harness_of(joined(server, **ON)) as harness:
         add_node(server)
         server.create("serviceaccounts", {"metadata": {"name": "sa"}}, "web")

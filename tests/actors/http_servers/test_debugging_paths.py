@@ -128,7 +128,7 @@ def test_the_read_only_server_has_the_harmless_paths(tmp_path, path, code):
 
 
 @pytest.mark.parametrize("path", ["/metrics/slis", "/metrics/probes"])
-def test_a_page_of_its_own_says_when_the_agent_was_started(tmp_path, path):
+def test_a_page_of_its_own_shows_when_the_agent_was_started(tmp_path, path):
     async def story(node: Node) -> None:
         node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
         _, page = await node.fetch(path)

@@ -183,7 +183,7 @@ async def test_a_renewed_key_and_its_chain_replace_the_old_ones_together(node: N
 
 
 @pytest.mark.parametrize("kind", ["Denied", "Failed"])
-async def test_a_refused_certificate_is_told_once_and_never_requested_again(node: Node, kind: str) -> None:
+async def test_a_refused_certificate_is_reported_once_and_never_requested_again(node: Node, kind: str) -> None:
     async with node.harness:
         assert isinstance(await node.mount(), VolumesFailed)
         await node.decided("req-1", {"conditions": [condition(kind, "Why", "no")]})
@@ -213,7 +213,7 @@ async def test_a_renewal_that_is_refused_leaves_the_files_and_an_event(node: Nod
         ) in node.events()
 
 
-async def test_a_signer_that_does_not_renew_is_told_of_when_overdue_and_when_expired(node: Node) -> None:
+async def test_a_missing_renewal_is_reported_when_overdue_and_when_expired(node: Node) -> None:
     async with node.harness:
         files = await node.mounted()
         for _ in range(3600 // int(LOOK_SECONDS) + 3):
@@ -223,7 +223,7 @@ async def test_a_signer_that_does_not_renew_is_told_of_when_overdue_and_when_exp
         assert files.joinpath("all.pem").exists()
 
 
-async def test_what_the_api_server_refuses_is_tried_again_and_told_in_the_event(node: Node) -> None:
+async def test_a_request_that_the_api_server_refuses_is_retried_and_named_in_the_event(node: Node) -> None:
     node.refusal = ApiAnswer(status=500, reason="InternalError", message="names node UID")
     async with node.harness:
         answer = await node.mount()

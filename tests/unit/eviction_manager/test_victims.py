@@ -71,7 +71,7 @@ EMPTY_DIR = [{"name": "v", "emptyDir": {}}]
         ("containerfs.inodesFree", DiskLayout.SPLIT, "layers"),
     ],
 )
-def test_only_what_is_on_the_full_disk_counts(signal, layout, expected):
+def test_only_usage_of_the_full_disk_counts(signal, layout, expected):
     pods = [active(uid="layers"), active(uid="volumes", volumes=EMPTY_DIR), active(uid="logs")]
     usages = {"layers": disks(rootfs=900), "volumes": disks(volume=500), "logs": disks(logs=100)}
     assert chosen(pods, usages, signal, layout) == expected

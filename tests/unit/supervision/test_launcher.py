@@ -84,7 +84,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
     found.close()
 
 
-def test_all_that_was_ordered_in_one_turn_is_forked_in_one_go(seen: Seen) -> None:
+def test_all_forks_ordered_in_one_turn_of_the_loop_are_one_batch(seen: Seen) -> None:
     seen.order("a", "b", "c")
     assert seen.batches == []
     seen.turn()

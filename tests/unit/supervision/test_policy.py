@@ -202,7 +202,7 @@ def test_an_actor_of_another_configuration_may_be_named(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=200) | st.binary(max_size=200))
-def test_whatever_the_file_holds_the_answer_is_policies_or_problems(
+def test_any_content_of_the_file_gives_policies_or_problems(
     tmp_path_factory: pytest.TempPathFactory, content: str | bytes
 ) -> None:
     path = tmp_path_factory.mktemp("policy") / "file"

@@ -117,9 +117,7 @@ def test_another_nodes_certificate_ends_the_checks(tmp_path: Path) -> None:
     assert found[-1].remedy.startswith("--hostname-override=n2")
 
 
-def test_the_rights_for_feature_gates_that_are_on_are_asked_for_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rights_for_enabled_feature_gates_are_checked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rights(folder: str, *gates: str) -> Finding:
         found = findings(tmp_path / folder, lambda server: server.node_kubeconfig("n1"), gates=gates)
         return next(one for one in found if one.subject == "rights")

@@ -54,7 +54,7 @@ def names(lines: list[str]) -> list[str]:
     return [line.split()[1] for line in lines if not line.startswith(("NAMESPACE", "refused"))]
 
 
-def test_labels_are_the_last_column_if_they_are_asked_for(shown: Any) -> None:
+def test_labels_are_the_last_column_if_requested(shown: Any) -> None:
     header, *rows = [line.split() for line in shown("--show-labels")[0] if not line.startswith("refused")]
     assert header[-1] == "LABELS"
     assert {row[1]: row[-1] for row in rows} == {"db": "app=db,old=yes", "web": "app=web", "dns": "<none>"}

@@ -14,7 +14,7 @@ def bundle(name: str, signer: str = "") -> bytes:
     return json.dumps({"metadata": meta, "spec": {"signerName": signer, "trustBundle": "PEM"}}).encode()
 
 
-def test_of_a_bundle_name_labels_and_spec_are_kept() -> None:
+def test_name_labels_and_spec_of_a_bundle_are_kept() -> None:
     kept = {"metadata": {"name": "b", "labels": {"a": "b"}}, "spec": {"signerName": "a.b/c", "trustBundle": "PEM"}}
     assert json.loads(trimmed_bundle(bundle("b", "a.b/c"))) == kept
     assert trimmed_bundle(b"[]") == b"[]"

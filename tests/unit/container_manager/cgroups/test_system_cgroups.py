@@ -37,7 +37,7 @@ class Host:
 
 
 @pytest.mark.parametrize(("version", "count"), [(1, 4), (2, 1)])
-def test_only_what_has_a_program_and_is_not_the_first_process_is_moved(tmp_path, version, count):
+def test_only_processes_with_a_program_are_moved_and_not_the_first(tmp_path, version, count):
     host = Host(tmp_path, version)
 
     assert gather(host.tree, "/system", f"{tmp_path}/proc") == []

@@ -96,7 +96,9 @@ def test_the_table_holds(made: MachineTopology, free: str, count: int, taken: st
         (CACHES_PLAIN, "0-2,4-6,8-10,12-14", 4, "0-2,4"),
     ],
 )
-def test_by_cache_whole_ones_or_a_part_of_one_is_taken(made: MachineTopology, free: str, count: int, taken: str):
+def test_with_prefer_align_cpus_by_uncore_cache_whole_caches_or_a_part_of_one_are_taken(
+    made: MachineTopology, free: str, count: int, taken: str
+):
     found = packed(made, parse_cpu_list(free), count, by_cache=True)
     assert format_cpu_list(found) == format_cpu_list(parse_cpu_list(taken))
 

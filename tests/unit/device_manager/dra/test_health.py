@@ -27,7 +27,7 @@ def report(device: str, health: HealthState = HEALTHY, **more: object) -> DraDev
     return DraDeviceHealth(pool="p", device=device, health=health, **more)  # type: ignore[arg-type]
 
 
-def test_only_what_users_see_counts_as_a_change() -> None:
+def test_only_user_visible_fields_count_as_a_change() -> None:
     health, changed = DraHealth().reported(DRIVER, [report("a"), report("b", UNHEALTHY)], 100.0)
     assert changed == {("p", "a"), ("p", "b")}
     health, changed = health.reported(DRIVER, [report("a"), report("b", UNHEALTHY, message="hot")], 110.0)

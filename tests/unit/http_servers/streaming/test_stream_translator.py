@@ -154,7 +154,7 @@ def test_a_tunnel_passes_the_bytes_of_a_connection():
         ([], ""),
     ],
 )
-def test_only_what_a_runtime_does_not_speak_is_translated(offered, spoken):
+def test_only_protocols_that_a_runtime_lacks_are_translated(offered, spoken):
     headers = HTTPHeaders({"Upgrade": "WebSocket", "Sec-WebSocket-Key": "k"})
     for one in offered:
         headers.add("Sec-WebSocket-Protocol", one)

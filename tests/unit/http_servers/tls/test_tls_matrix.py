@@ -214,7 +214,7 @@ def test_groups_that_this_openssl_does_not_have_do_not_become_others(serving):
     ],
 )
 @pytest.mark.parametrize("late", [True, False])
-def test_client_certificates_are_requested_and_bad_ones_authenticate_nobody(
+def test_client_certificates_are_requested_and_bad_ones_authenticate_no_user(
     cluster: CertificateAuthority, serving, tmp_path, monkeypatch, version, kind, user, late
 ):
     """`late`: this Python lets us see the verdict; else a bad certificate ends the handshake."""

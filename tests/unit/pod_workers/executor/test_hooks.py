@@ -90,7 +90,7 @@ async def test_the_server_gets_its_name_as_in_the_url(ip):
 
 
 @pytest.mark.parametrize("line", [b"HTTP/1.1 200 OK", b"HTTP/1.0 399", b"HTTP/1.1 404 x", b"HTTP/1.1 500 x"])
-async def test_whatever_status_is_answered_the_hook_has_run(line):
+async def test_the_hook_has_run_with_any_http_status(line):
     async with answering(line + b"\r\n\r\n") as port:
         await hook(port)
 

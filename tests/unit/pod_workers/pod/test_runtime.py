@@ -37,7 +37,7 @@ def test_only_containers_that_may_have_a_process_are_stopped():
     assert {one.name for one in created(runtime)} == {"created"}
 
 
-def test_only_what_is_listed_as_unknown_may_be_over_once_it_is_stopped():
+def test_only_containers_listed_as_unknown_may_count_as_ended_once_stopped():
     def one(state: CriContainerState) -> PodRuntime:
         return PodRuntime(uid="u", containers=[CriContainer(id="c", name="a", pod_uid="u", state=state)])
 

@@ -82,7 +82,7 @@ def test_show_of_some_fields_as_json_has_only_these(write):
     assert found["sources"] == {"evictionHard.memory.available": f"{path}:4", "maxPods": f"{path}:3"}
 
 
-def test_what_a_terminal_has_no_room_for_is_below_the_field(write, monkeypatch):
+def test_text_too_wide_for_a_terminal_is_below_the_field(write, monkeypatch):
     for module in ("supervision.cli.text", "actors.shared.config.shown_fields"):
         monkeypatch.setattr(f"{module}.terminal_columns", lambda stream: 60)
     path = write("evictionHard: {memory.available: 100Mi}")

@@ -181,7 +181,7 @@ def test_the_name_of_the_node_is_trimmed_and_in_lower_case(host):
     assert load(["--hostname-override= Node-B "], host).node_name == "node-b"
 
 
-def test_what_belongs_to_a_node_is_a_flag_alone_and_what_nodes_share_a_field(host, write):
+def test_settings_of_one_node_are_flags_and_settings_that_nodes_share_are_fields(host, write):
     agent = load(["--max-pods=5", "--node-ip=10.0.0.1"], host)
     assert (agent.config.maxPods, agent.flags["node-ip"], "max-pods" in agent.flags) == (5, "10.0.0.1", False)
     (problem,) = problems_of([f"--config={write('nodeIP: 10.0.0.1')}"], host)

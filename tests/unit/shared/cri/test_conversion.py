@@ -171,7 +171,7 @@ def test_the_pressure_of_a_container_is_reported() -> None:
         labels=st.dictionaries(st.text(), st.text(), max_size=3),
     )
 )
-def test_whatever_a_status_holds_travels_unchanged(status: cri.ContainerStatus) -> None:
+def test_any_status_is_sent_unchanged(status: cri.ContainerStatus) -> None:
     runtime = PodRuntime(uid="u", containers=[conversion.container_of(status)])
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(runtime), type=PodRuntime) == runtime
 

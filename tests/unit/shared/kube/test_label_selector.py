@@ -17,7 +17,7 @@ SELECTORS = st.builds(LabelSelector, matchLabels=LABELS, matchExpressions=st.lis
 
 
 @given(LABELS)
-def test_none_selects_nothing_and_an_empty_selector_everything(labels: dict[str, str]) -> None:
+def test_a_missing_selector_selects_nothing_and_an_empty_one_everything(labels: dict[str, str]) -> None:
     assert not selects_labels(None, labels)
     assert selects_labels(LabelSelector(), labels)
 

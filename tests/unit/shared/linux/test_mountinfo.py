@@ -53,7 +53,7 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\0,"), min_size
 
 
 @given(point=words, root=words, source=words, tags=st.lists(st.sampled_from(["shared:1", "master:2", "unbindable"])))
-def test_whatever_names_the_kernel_escapes_are_read_back(point, root, source, tags):
+def test_names_that_the_kernel_escapes_are_read_unescaped(point, root, source, tags):
     fields = [b"10", b"9", b"8:1", _escape(root), _escape("/" + point), b"rw", *(tag.encode() for tag in tags)]
     line = b" ".join([*fields, b"-", b"ext4", _escape(source), b"rw"]) + b"\n"
 

@@ -50,7 +50,7 @@ def test_blocks_are_found_whatever_is_between_them_and_in_their_headers(ders: li
 @pytest.mark.parametrize(
     "text", ["", "-----BEGIN A-----\nAAAA\n-----END B-----\n", "-----BEGIN A-----\n%\n-----END A-----\n"]
 )
-def test_what_is_no_block_is_passed_over(text: str) -> None:
+def test_text_that_is_no_block_is_skipped(text: str) -> None:
     assert list(pem.blocks(text)) == []
     assert list(pem.blocks(text + block(b"x"))) == [b"x"]
 

@@ -111,6 +111,6 @@ def test_without_a_known_condition_it_is_pending(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["<html>", '{"status":{"conditions":[{"type":"Issued"}]}}'])
-def test_what_is_no_request_and_what_is_issued_without_a_certificate_is_an_error(text: str) -> None:
+def test_a_malformed_request_and_an_issued_one_without_a_certificate_are_errors(text: str) -> None:
     with pytest.raises(UnreadableRequest):
         read_status(text.encode())

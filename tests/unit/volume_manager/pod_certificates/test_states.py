@@ -83,7 +83,7 @@ def test_a_request_that_is_not_there_is_abandoned_after_ten_minutes(jitter: floa
     assert looked_at(renewing, "ns/req-2", None, end + 1, 0.0).state == issued()
 
 
-def test_a_refusal_is_final_also_of_a_renewal_and_told_in_the_words_of_the_kubelet() -> None:
+def test_a_refusal_is_final_also_of_a_renewal_and_reported_in_the_words_of_the_kubelet() -> None:
     for how, said in (("denied", "was denied"), ("failed", "failed")):
         status = RequestStatus(how, "Why", "say so")  # type: ignore[arg-type]
         for state in (awaiting(), awaiting(issued())):
@@ -96,7 +96,7 @@ def test_a_refusal_is_final_also_of_a_renewal_and_told_in_the_words_of_the_kubel
             assert credentials_of(found.state) == PodCredentials(error=text)
 
 
-def test_overdue_and_expired_are_each_told_once() -> None:
+def test_overdue_and_expired_are_each_reported_once() -> None:
     state = awaiting(issued())
     told = []
     for seconds in range(0, 5000, 100):
