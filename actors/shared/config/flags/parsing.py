@@ -129,7 +129,7 @@ def _take(flag: Flag, text: str, parsed: ParsedFlags) -> None:
         return
     written = MASKED if flag.secret or flag.kind in _SECRET_KINDS else text
     first = parsed.written.get(flag.name)
-    collects = flag.kind in {"list", "map", "labels", "less_map", "gates", "taints", "reserved_memory", "vmodule"}
+    collects = flag.kind in {"list", "map", "labels", "less_map", "gates", "reserved_memory", "vmodule"}
     parsed.written[flag.name] = f"{first},{written}" if first and collects else written
     if flag.missing and first is None:
         parsed.warnings.append(f"--{flag.name} has no effect: there is no {flag.missing}")

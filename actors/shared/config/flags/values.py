@@ -121,8 +121,8 @@ def read_headers(text: str, before: dict[str, list[str]] | None = None) -> dict[
 
 
 def read_taints(text: str, before: list[dict[str, str]] | None = None) -> list[dict[str, str]]:
-    """`key=value:effect` or `key:effect`, comma-separated."""
-    found = list(before or [])
+    """`key=value:effect` or `key:effect`, comma-separated. Of repeated flags the last counts, an empty one too."""
+    found = list[dict[str, str]]()
     for spec in filter(None, (part.strip() for part in text.split(","))):
         head, mark, effect = spec.rpartition(":")
         key, _, value = head.partition("=")
