@@ -161,6 +161,8 @@ def script(shell: str, parser: argparse.ArgumentParser) -> str:
     action: argparse.Action
     _name_fields(parser)
     for command, action in arguments_of(parser):
+        if action.dest == "fault":
+            action.help = "a fault"  # each shell shows it beside each of them
         if action.dest == "actor":
             action.complete = _FUNCTIONS["names" if command == "logs" else "actors"]  # type: ignore[attr-defined]
         elif f"{command} {action.dest}" in _OF_POD:
@@ -191,7 +193,7 @@ def _name_fields(parser: argparse.ArgumentParser) -> None:
             for name, below in action.choices.items():
                 below.description = texts.get(name) or below.description
             fields = [entry.path for entry in entries() if "[" not in entry.path]
-            action.choices["config"].add_argument("fields", nargs="*", choices=fields)
+            action.choices["config"].add_argument("fields", nargs="*", choices=fields, help="a field")
 
 
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 _LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
 
 
-def engine_settings() -> CommandSettings:
+def engine_settings(root_dir: str = "") -> CommandSettings:
+    """`root_dir`: of commands without --root-dir; '': by the environment."""
     from supervision.cli.command_parser import CommandSettings
 
     from .guessed_words import lines_or_namespace
 
-    places = (agent_files, _tree, _root_dir(), _policy_file())
+    places = (agent_files, _tree, root_dir or _root_dir(), _policy_file())
     return CommandSettings(*places, _status_reasons, _advice, _LOGS, lines_or_namespace)
 
 

@@ -107,6 +107,7 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
 
     `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
     """
+    from actors.shared.config.paths import DEFAULT_ROOT_DIR
     from supervision.cli.parser import CommandHelp, CommandParser
     from supervision.cli.subcommands import register
 
@@ -128,7 +129,7 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     }
     for name, text in taking.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
-    settings = engine_settings()
+    settings = engine_settings("" if words else DEFAULT_ROOT_DIR)  # pages and scripts are not for this shell alone
     register(subcommands, settings)
     if not words or words[0] == "logs":
         from actors.agent.pod_logs import extend

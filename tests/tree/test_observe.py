@@ -73,6 +73,8 @@ def test_the_page_shows_the_tree_the_pods_and_a_fault_that_it_has_injected(root_
         names = await shown.value("[...document.querySelectorAll('tr[data-actor]')].map(row => row.dataset.actor)")
         assert {"root", "pleg", "http_servers/node_server", "pod_workers/worker/0"} <= set(names)
         await shown.click("tr[data-actor='pleg']")
+        inside = "document.querySelector('#actor h2').getBoundingClientRect().top < innerHeight"
+        assert await shown.value(f"document.querySelector('#actor') !== null && {inside}"), "it is not below the window"
         await shown.click("#actor button[data-fault='crash']")
         await shown.until("document.querySelector('.notice').textContent === 'crash injected into pleg'")
         assert len(shown.dialogs) == 1
@@ -199,6 +201,7 @@ def test_a_read_only_page_offers_no_fault_and_a_dead_command_is_reported(root_di
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(20) == 0
                 await shown.until("document.querySelector('#reasons').textContent.includes('has ended')")
+                await shown.until("document.querySelector('#view').className === 'old'")
 
     asyncio.run(run())
 

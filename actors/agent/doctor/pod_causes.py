@@ -54,6 +54,8 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     name, images = full_name(pod), [one.get("image", "") for one in _containers(pod)]
     image = next((one for one in images if one in said.text), "") or ", ".join(dict.fromkeys(images))
     remedy = remedy_for(said.sign, image, metadata.get("namespace", ""))
+    if "is not reached from this node" in remedy and _always_pulled(pod, image):
+        remedy += "; if the image is on the node: imagePullPolicy: IfNotPresent"
     if said.hook:
         remedy = "correct lifecycle.postStart in the pod; what it said: supervise logs pod_workers"
     if not remedy and said.log:
@@ -155,6 +157,11 @@ def _end_text(ended: Object) -> str:
 def _containers(pod: Object) -> list[Object]:
     spec = pod.get("spec", {})
     return [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
+
+
+def _always_pulled(pod: Object, image: str) -> bool:
+    """Whether the registry is asked for the image even if the node has it."""
+    return any(one.get("image") == image and one.get("imagePullPolicy") == "Always" for one in _containers(pod))
 
 
 def shortened(text: str) -> str:

@@ -56,6 +56,7 @@ async function inject(actor, fault, about) {
 function pick(name) {
   picked = picked === name ? "" : name;
   draw();
+  byId("actor")?.scrollIntoView({ block: "nearest" });
 }
 
 function content() {
@@ -81,6 +82,7 @@ function draw() {
 
 function headline() {
   const data = seen.tree, health = seen.health;
+  byId("view").classList.toggle("old", Boolean(failed.tree));
   if (failed.tree) return say("down", [failed.tree]);
   if (!data) return;
   const actors = data.tree.actors, running = actors.filter((actor) => actor.state === "running").length;

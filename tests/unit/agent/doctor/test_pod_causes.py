@@ -150,6 +150,13 @@ def test_a_container_that_its_probe_ended_is_reported_with_what_the_probe_found(
     assert cause(waiting("CrashLoopBackOff", "back-off", **last), before).text == "main ended with exit code 137"
 
 
+@pytest.mark.parametrize("policy", ["Always", "IfNotPresent"])
+def test_an_image_that_is_always_pulled_may_be_on_the_node(policy: str) -> None:
+    found = waiting("ErrImagePull", 'Back-off pulling image "nginx:9": dial tcp: lookup r.example: no such host')
+    found["spec"]["containers"][0]["imagePullPolicy"] = policy
+    assert ("imagePullPolicy: IfNotPresent" in cause(found, []).remedy) == (policy == "Always")
+
+
 def test_a_container_whose_hook_failed_is_reported_with_that_and_not_with_its_log() -> None:
     crashed = waiting("CrashLoopBackOff", "back-off", exitCode=137, reason="Error", startedAt="1970-01-01T00:00:10Z")
     failed = event("FailedPostStartHook", "PostStartHook failed", last=11.0, field="spec.containers{main}")

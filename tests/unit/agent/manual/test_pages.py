@@ -40,6 +40,13 @@ def test_no_page_names_the_build_directory(pages) -> None:
     assert [name for name, page in pages.items() if str(Path(command.__file__).parents[2]) in shown(page)] == []
 
 
+def test_no_page_names_the_root_directory_of_the_shell_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TROUPELET_ROOT_DIR", "/srv/mine")
+    made = manual.pages(subcommands.whole_parser(manual.WITH_FLAGS))
+    assert [name for name, page in made.items() if "/srv/mine" in page] == []
+    assert "(default: /var/lib/kubelet)" in shown(made["supervise-status"])
+
+
 def test_exit_codes_keep_their_lines_and_subcommands_have_theirs(pages) -> None:
     assert "\n    3  down: no agent runs there, or its root supervisor is stopped or hangs\n" in shown(
         pages["supervise-status"]
