@@ -12,7 +12,8 @@ from actors.eviction_manager.messages import PreemptPods
 from actors.image_manager.messages import RemoveUnusedImages
 from actors.pod_workers.messages import KillPod, RemoveDeadContainers
 from actors.shared.cri.errors import Unavailable
-from supervision.actor import DisposableError
+from actors.status_manager.messages import GetActivePods
+from supervision.actor import AskError, DisposableError
 from supervision.protocol import Hello
 
 from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed
@@ -165,6 +166,14 @@ async def test_no_pod_is_evicted_from_a_full_disk_while_the_writable_layers_are_
         assert killed(manager) == ["writer"]
 
 
+async def test_the_disk_of_the_images_is_watched_where_the_runtime_has_it(node: MadeUpNode) -> None:
+    node.disks = {"imagefs": [2, 50, 1000, 50, 1000], "nodefs": [1, 500, 1000, 500, 1000]}
+    async with node.start(evictionHard={"imagefs.available": "100"}) as manager:
+        await manager.advance(1.0)
+        assert any(isinstance(question, RemoveUnusedImages) for _, question in manager.asks)
+        assert manager.sent(NodePressure)[-1] == NodePressure(disk=True)
+
+
 async def test_a_disk_that_hangs_does_not_delay_an_eviction_for_memory(node: MadeUpNode) -> None:
     node.add("eater", memory_kib=700)
     node.set_free(50)
@@ -215,6 +224,36 @@ async def test_storage_limits_are_not_enforced_without_local_storage_isolation(n
     node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
     async with node.start(evictionHard={}, localStorageCapacityIsolation=False) as manager:
         await manager.advance(130.0)
+        assert killed(manager) == []
+
+
+async def test_a_standalone_node_enforces_no_storage_limits(node: MadeUpNode) -> None:
+    node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
+    size, none = {"used_bytes": 2048, "inodes_used": 1}, {"used_bytes": 0, "inodes_used": 0}
+    node.measured = {"over": {"volumes": {"cache": size}, "logs": {}, "own": none}}
+    async with node.start(evictionHard={}, standalone=True) as manager:
+        await manager.advance(130.0)
+        assert killed(manager) == []
+
+
+async def test_evictions_and_preemptions_are_counted_by_their_cause(node: MadeUpNode) -> None:
+    node.add("eater", memory_kib=700)
+    node.add("small")
+    async with node.start() as manager:
+        await manager.deliver(PreemptPods(["small"], "cpu"))
+        node.set_free(50)
+        await manager.advance(11.0)
+        samples = manager.actor.metrics.snapshot("x", 1).samples
+        counted = {(one.name, *one.labels.values()): one.value for one in samples}
+        assert counted["kubelet_evictions", "memory.available"] == 1
+        assert counted["kubelet_preemptions", "cpu"] == 1
+
+
+async def test_an_order_to_preempt_ends_nothing_while_the_pods_are_unknown(node: MadeUpNode) -> None:
+    node.add("a")
+    async with node.start() as manager:
+        manager.answer(GetActivePods, AskError("no answer"))
+        await manager.deliver(PreemptPods(["a"], "cpu"))
         assert killed(manager) == []
 
 
