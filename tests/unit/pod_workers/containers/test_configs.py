@@ -158,6 +158,9 @@ def test_a_container_is_recognised_by_any_incarnation():
     assert json.loads(notes["io.kubernetes.container.ports"])[0]["containerPort"] == 80
     assert notes["io.kubernetes.pod.terminationGracePeriod"] == "30"
     assert "io.kubernetes.pod.deletionGracePeriod" not in notes
+    deleted = pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 3})
+    assert made(deleted).annotations["io.kubernetes.pod.deletionGracePeriod"] == "3"
+    assert "io.kubernetes.pod.deletionGracePeriod" not in notes
 
 
 def test_commands_and_arguments_see_the_environment():

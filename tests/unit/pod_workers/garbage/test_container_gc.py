@@ -99,6 +99,15 @@ def test_the_nodes_bound_removes_no_container_before_its_minimum_age():
     assert [one.id for one in surplus(histories(4), ContainerGcPolicy(-1, 1, min_age=NOW - 25), NOW)] == ["a2", "a1"]
 
 
+def test_the_nodes_bound_removes_the_oldest_first():
+    pods = [
+        PodRuntime(uid=name, containers=[ran(f"{name}{n}", state, at=n * 10 - later, uid=name) for n, state in history])
+        for name, later in (("a", 0), ("b", 1))
+        for history in [((3, S.RUNNING), (2, S.EXITED), (1, S.EXITED))]
+    ]
+    assert [one.id for one in surplus(pods, ContainerGcPolicy(-1, 1), NOW)] == ["a1", "b1", "b2"]
+
+
 def test_a_running_instance_counts_as_the_newest():
     runtime = PodRuntime(uid="u", containers=[ran("a3", S.RUNNING, at=3), ran("a2", at=2), ran("a1", at=1)])
     assert [one.id for one in surplus([runtime], ContainerGcPolicy(-1, 0), NOW)] == ["a1", "a2"]
