@@ -39,7 +39,7 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
     if init["pending"] or (init["sidecar pending"] and not initialized):
         return "Pending"
     stopped = regular["succeeded"] + regular["failed"] + regular["restarting"]
-    if regular["waiting"] or regular["unknown"]:
+    if regular["waiting"]:
         return "Pending"
     if regular["running"] or any(_runs(statuses.get(each.name)) for each in sidecars(pod)):
         return "Running"
@@ -72,13 +72,11 @@ def _runs(status: ContainerStatus | None) -> bool:
 
 
 def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
-    if status is None:
-        return "unknown"
-    if status.state.running is not None:
+    if status is not None and status.state.running is not None:
         return "running"
     code = exit_code(status)
     if code is None:
-        return "waiting" if status.state.waiting is not None else "unknown"
+        return "waiting"
     if may_restart(pod, container, code, init=False):
         return "restarting"
     return "succeeded" if code == 0 else "failed"

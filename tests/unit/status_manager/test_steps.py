@@ -173,3 +173,9 @@ def test_a_stuck_pod_is_reported_at_once_then_on_change_and_then_each_five_minut
     assert said == [61.0, 362.0]
     found.put(pod("Failed", **FINISHED))
     assert [each.reason for each in due(overdue(found, began + 401), reported_, began + 401)[0]] == ["status"]
+
+
+def test_a_mirror_is_never_stuck_whatever_its_static_pod_does():
+    mirror = stored("Running", hash="h1", deletionTimestamp=DELETED)
+    assert mirror.is_mirror
+    assert overdue(table(mirror, pods=(pod(),)), 1767225600.0 + 400) == []
