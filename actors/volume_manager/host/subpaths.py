@@ -41,11 +41,11 @@ def _bind(fd: int, target: str) -> None:
         if same_file(fd, target):
             return
         mounting.umount(target, mounting.UMOUNT_NOFOLLOW | mounting.MNT_DETACH)
-    _make_target(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
+    make_target(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
     bind_open(fd, target)
 
 
-def _make_target(target: str, *, directory: bool) -> None:
+def make_target(target: str, *, directory: bool) -> None:
     """Make the mount point, a file or a directory: a subPath may have changed from one to the other."""
     try:
         there = os.lstat(target).st_mode

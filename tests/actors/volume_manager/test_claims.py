@@ -172,6 +172,7 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
     [
         (None, {}, 'failed to fetch PVC from API server: persistentvolumeclaims "disk" not found'),
         ({"status": {"phase": "Pending"}}, {}, "error processing PVC ns/disk: PVC is not bound"),
+        ({"spec": {"volumeName": ""}}, {}, "error processing PVC ns/disk: PVC has empty pvc.Spec.VolumeName"),
         (
             {"metadata": {**BOUND["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
             {},

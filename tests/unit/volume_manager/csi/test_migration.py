@@ -174,6 +174,8 @@ def test_the_access_mode_of_an_inline_volume_follows_from_its_type(source: dict[
         ({"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/s/d"}}, "~subscriptions~s~d", False),
         ({"azureFile": {"secretName": "s", "shareName": "x"}}, "#s#x#v#ns", False),
         ({"vsphereVolume": {"volumePath": "[ds] a/b.vmdk"}}, "csi.vsphere.vmware.com-[ds] a~b.vmdk", False),
+        ({"portworxVolume": {"volumeID": "p"}}, "pxd.portworx.com-p", False),
+        ({"portworxVolume": {"volumeID": "p", "readOnly": True}}, "pxd.portworx.com-p", True),
     ],
 )
 def test_an_inline_volume_is_mounted_below_its_pod(source: dict[str, Any], name: str, read_only: bool) -> None:

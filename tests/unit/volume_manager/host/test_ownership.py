@@ -76,3 +76,9 @@ def test_a_file_that_cannot_be_changed_is_counted_and_skipped(volume: Path, monk
 def test_a_directory_that_cannot_be_listed_is_an_error(volume: Path) -> None:
     with pytest.raises(FileNotFoundError):
         apply_group(f"{volume}/none", GROUP, on_root_mismatch=False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root gives files to a group that it is not in")
+def test_every_file_and_the_top_directory_get_the_group(volume: Path) -> None:
+    apply_group(str(volume), GROUP + 1, on_root_mismatch=True)
+    assert {path.lstat().st_gid for path in (volume, *volume.rglob("*"))} == {GROUP + 1}
