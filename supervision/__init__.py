@@ -9,6 +9,7 @@ addresses.py          an actor's address is its name in the tree
 application.py        what an application gives the engine: the tree, its policies
 backoff.py            pauses that grow while something keeps failing
 blackbox.py           the record that a dying actor leaves: a small file in memory
+calls.py              the calls of an actor that its system base implements: in its process, in the harness
 channel.py            one connection on the actor's loop
 children.py           the state of a supervisor's children, and the events that change it
 class_names.py        names of classes and functions: Thespian writes `module.Class`, the tree `module:Class`

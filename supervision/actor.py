@@ -23,17 +23,18 @@ import inspect
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
 
 from .addresses import ActorName
+from .calls import Port, Timer
 from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
-from .protocol import Exited, MessageCount
+from .protocol import Exited
 from .system_messages import SYSTEM_HANDLERS
 from .task_context import InputRecord, Work
 
@@ -86,33 +87,6 @@ class ChildExited(ChildActorExited):
     def __init__(self, exited: Exited) -> None:
         super().__init__(Address(exited.name))
         self.exited = exited
-
-
-class Timer(Protocol):
-    """The handle that `after` and `every` return."""
-
-    def cancel(self) -> None: ...
-
-
-class Port(Protocol):
-    """The implementation of an actor's calls: one for the actor's process, one for the harness."""
-
-    name: ActorName
-    incarnation: int
-    context: Any
-    address: ActorAddress
-
-    def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None: ...
-    async def ask(self, name: str, message: Message, timeout: float) -> Message: ...
-    def after(self, seconds: float, call: Callable[[], Any]) -> Timer: ...
-    def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer: ...
-    def start_task(
-        self, coroutine: Coroutine[Any, Any, Any], name: str, record: InputRecord | None = None
-    ) -> asyncio.Task[Any]: ...
-    def work_for(self, work: Work) -> None: ...
-    async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
-    def listen(self, label: str, make: Make) -> list[socket.socket]: ...
-    def message_counts(self) -> list[MessageCount]: ...
 
 
 def on(message_type: type) -> Callable[[Handler], Handler]:

@@ -14,7 +14,7 @@
 | steps, patch, mirror | the next write for a pod, and its content (pure) |
 | backlog, writer, api_calls | which pod is written when, and the calls |
 | stuck_pods | pods that do not end in time (pure) |
-| live_pods, probe_addresses, pod_metrics, start_latency | the facts about pods that other actors and metrics need |
+| live_pods, pod_list, probe_addresses, pod_metrics, start_latency | facts about pods for other actors and metrics |
 | address_family | the event of a pod whose node has an address of another IP family than before |
 | claim_health | the health of a container's devices, from resource claims and plugins |
 | device_reports, node_facts | reports of the device manager; facts of the Node object |

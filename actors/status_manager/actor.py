@@ -17,7 +17,6 @@ from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
-from actors.shared.kube import codec
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -42,6 +41,7 @@ from .messages import (
     ProbeResult,
 )
 from .node_facts import NodeFacts
+from .pod_list import pod_list, status_of
 from .pod_metrics import PodMetrics
 from .pod_status import compute
 from .pod_status_input import PodStatusInput
@@ -50,7 +50,7 @@ from .probe_addresses import probe_address
 from .readiness import ReadinessTable
 from .readiness_file import ReadinessFile
 from .readiness_saver import ReadinessSaver
-from .served_pods import ServedPodsFeed, list_item
+from .served_pods import ServedPodsFeed
 from .start_latency import StartLatency
 from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
@@ -250,9 +250,7 @@ class StatusManager(Actor):
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        items = [list_item(each, self.table.api.get(each.uid)) for each in self.table.all()]
-        removed = [each.uid for each in self.table.all() if each.observed.removed]
-        return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}), removed)
+        return pod_list(self.table)
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
@@ -270,15 +268,4 @@ class StatusManager(Actor):
 
     @on(GetPodStatus)
     def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound:
-        found = self.table.find(message.uid, message.namespace, message.name)
-        if found is None:
-            return PodStatusFound(message.uid, b"", b"")
-        seen = found.observed
-        return PodStatusFound(
-            found.uid,
-            seen.pod,
-            codec.encode(found.status),
-            seen.worker_phase,
-            seen.termination_step,
-            seen.last_error,
-        )
+        return status_of(self.table.find(message.uid, message.namespace, message.name), message.uid)
