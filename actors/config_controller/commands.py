@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -43,7 +44,10 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     names, flags = positional(words)
     if names:
         raise UsageErrors([ConfigProblem("history", names[0], "one argument too many: it takes --root-dir only")])
-    state = _readable(flags).state()
+    store = _readable(flags)
+    state = store.state()
+    if damaged := _damaged_state(store, state):
+        sys.stderr.write(f"note: {damaged}\n")
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
         return 0
@@ -63,6 +67,7 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     state = store.state()
     if not state.history:
         rule = "no configuration has been in force there yet: is this the --root-dir of the agent?"
+        rule = _damaged_state(store, state) or rule
         raise ConfigErrors([ConfigProblem(str(store.directory), "", rule)])
     target = name or state.last_known_good
     if not target:
@@ -102,6 +107,14 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
     except OSError as error:
         raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}")]) from None
     return ConfigCheckpoints(directory)
+
+
+def _damaged_state(store: ConfigCheckpoints, state: State) -> str:
+    """That what was in force is not known; '' if it is, or there was nothing."""
+    aside = store.directory / "state.json.damaged"
+    if state.history or not aside.exists():
+        return ""
+    return f"{aside} was damaged and set aside, so the history is lost; the next start of the agent begins a new one"
 
 
 def _date(entry: HistoryEntry) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
-from supervision.state_file import DamagedError, StateFile
+from supervision.state_file import DamagedError, StateFile, read_private, unseal
 
 FILE: Final = "places.json"
 _KEPT: Final = 16
@@ -143,9 +143,10 @@ def _stderr_file() -> str:
 
 
 def last_of(state_dir: str) -> StartRecord | None:
-    """The record of the last start; None if there was none, or it cannot be read."""
+    """The record of the last start; None if there was none, or it cannot be read. A damaged file stays where it is:
+    that it is damaged, `reset` must find."""
     try:
-        known = read_all(state_dir)
+        known = unseal(read_private(Path(state_dir, FILE)), list[StartRecord], 1)
     except (OSError, DamagedError):
         return None
     return known[-1] if known else None

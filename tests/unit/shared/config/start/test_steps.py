@@ -18,6 +18,7 @@ from actors.shared.config.start import layout, lock_file, preflight, start_recor
 from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
+from supervision.state_file import DamagedError
 
 GOOD = PreflightHost(uid=0, cgroup_v2=True, swaps=())
 
@@ -143,6 +144,8 @@ def test_there_is_no_last_start_without_a_readable_record(agent):
     layout.make(agent)
     Path(agent.state_dir, start_records.FILE).write_text("{")
     assert start_records.last_of(agent.state_dir) is None
+    with pytest.raises(DamagedError, match="is damaged"):
+        start_records.read_all(agent.state_dir)
 
 
 def test_a_directory_that_cannot_be_created_is_named(agent, tmp_path):
