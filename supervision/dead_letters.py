@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from thespian.actors import ActorAddress, DeadEnvelope
 
 from .link import Link, LinkOwner
-from .mailbox import QueuedMessage
+from .outbox import QueuedMessage
 from .payload import wrap
 from .wire import encode
 

@@ -23,8 +23,8 @@ from typing import Protocol
 
 from .backoff import RetrySchedule
 from .channel import WINDOW_BYTES, Channel, Flusher
-from .mailbox import Outbox, QueuedMessage
 from .names import Names, NoSuchActor, PeerRefused, is_ending
+from .outbox import Outbox, QueuedMessage
 from .wire import Ack, Frame, WireError
 
 log = logging.getLogger(__name__)

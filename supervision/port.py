@@ -22,9 +22,9 @@ from .dead_letters import DEAD_LETTERS, DeadLetterRoute
 from .inbox import Asker, Inbox
 from .links import Links
 from .listeners import Listeners, Make
-from .mailbox import QueuedMessage
 from .message import Message
 from .names import Names
+from .outbox import QueuedMessage
 from .payload import unwrap, wrap
 from .protocol import DISPOSABLE_GRACE_SECONDS, FORK_SERVER, CreateActor, MessageCount, Shutdown
 from .questions import Questions

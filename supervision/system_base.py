@@ -34,9 +34,9 @@ from .fork_server.fork import tie_to_parent
 from .fork_server.main import run
 from .inbox import Inbox, serve
 from .links import Links
-from .mailbox import QueuedMessage
 from .message import Message, Question
 from .names import Names
+from .outbox import QueuedMessage
 from .payload import unwrap, wrap
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from supervision.channel import WINDOW_BYTES
 from supervision.link import Link
-from supervision.mailbox import QueuedMessage
 from supervision.message import Message
+from supervision.outbox import QueuedMessage
 from supervision.wire import LARGE_BYTES, Ack, Frame, FrameReader, FrameWriter, encode
 
 BIG = 3 * LARGE_BYTES + 1000

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.link import Link
-from supervision.mailbox import QueuedMessage
 from supervision.message import Message
 from supervision.names import NoSuchActor, PeerRefused
+from supervision.outbox import QueuedMessage
 from supervision.wire import Ack
 
 LATE_SECONDS = 0.2

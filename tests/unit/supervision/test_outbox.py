@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.mailbox import Outbox, QueuedMessage
 from supervision.message import Message
+from supervision.outbox import Outbox, QueuedMessage
 
 
 class Fact(Message, frozen=True):
