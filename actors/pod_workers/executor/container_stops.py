@@ -16,6 +16,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.pod import Pod
+from supervision.time_scale import scaled
 
 from .hooks import HookFailed, PodIp, run_hook, unobserved
 
@@ -56,7 +57,7 @@ async def terminate_all(
         failures = await asyncio.gather(*stops)
         late = [hooks[one.ran.id] for one in terminations if one.pre_stop is not None and one.pre_stop.sleep is None]
         if any(not hook.done() for hook in late):
-            await asyncio.wait(late, timeout=HOOK_SECONDS)
+            await asyncio.wait(late, timeout=scaled(HOOK_SECONDS))
         for hook in hooks.values():
             if hook.done():
                 hook.result()  # raises what is neither a failure of the hook nor of the runtime
