@@ -33,6 +33,7 @@ FORGOTTEN: Final = (
     "normally"
 )
 """The message for an init container that the runtime no longer has: the kubelet's words."""
+LOST_TEXT: Final = "The container could not be located when the pod was deleted.  The container used to be Running"
 NOTHING: Final = ContainerState()
 
 
@@ -83,14 +84,23 @@ def lost_state(
     terminated with an unknown exit code.
     """
     gone = newest is None or newest.state is CriContainerState.UNKNOWN
+    if newest is not None and not gone and _was_replaced(view, before):
+        counted = newest.restart_count > before.restartCount
+        return state, last if last != NOTHING else lost_end(LOST_TEXT), 0 if counted else 1
     if not gone or state.terminated is not None:
         return state, last, 0
     if before.state.running is not None:
-        text = "The container could not be located when the pod was deleted.  The container used to be Running"
-        return state, lost_end(text), 0 if view.deleting or view.ended else 1
+        return state, lost_end(LOST_TEXT), 0 if view.deleting or view.ended else 1
     if before.state.terminated is not None:
         return (before.state, before.lastState, 0) if view.ended else (state, before.state, 0)
     return state, before.lastState, 0
+
+
+def _was_replaced(view: ContainerStatusInput, before: ContainerStatus) -> bool:
+    """Whether the container ran as another instance, which the runtime no longer has."""
+    there = view.runtime.containers if view.runtime is not None else []
+    ran = before.containerID if before.state.running is not None else ""
+    return bool(ran) and ran not in [container_id(view, one) for one in there]
 
 
 def terminated_state(view: ContainerStatusInput, container: CriContainer) -> ContainerStateTerminated:

@@ -13,7 +13,7 @@ from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, has_sidecar, is_sidecar
-from actors.shared.kube.restart_policy import init_exit_code
+from actors.shared.kube.restart_policy import KILLED, init_exit_code, may_restart
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
 from .next_start import NextStarts, has_other_image, next_start
@@ -33,6 +33,12 @@ def _restarts(pod: Pod, container: Container) -> bool:
     return (container.restartPolicy or pod.spec.restartPolicy) != "Never"
 
 
+def ends_when_lost(pod: Pod, container: Container, *, init: bool) -> bool:
+    """Whether a container that the runtime has lost is not started again. As in the kubelet, it counts as killed: one
+    that must run once would else run twice."""
+    return not may_restart(pod, container, KILLED, init=init)
+
+
 class ContainerActions:
     """A computation over the containers of the current sandbox."""
 
@@ -46,10 +52,11 @@ class ContainerActions:
         maximum_backoff: float,
         restarting: AbstractSet[str],
         stopped: AbstractSet[str],
+        lost: AbstractSet[str] = frozenset(),
     ) -> None:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
         self.now, self.maximum = now, maximum_backoff
-        self.restarting, self.stopped = restarting, stopped
+        self.restarting, self.stopped, self.lost = restarting, stopped, lost
         self._next_starts = NextStarts(runtime, not here, restarting, now, maximum_backoff)
         self.kill: list[Kill] = []
         self.resume: list[CriContainer] = []
@@ -108,7 +115,8 @@ class ContainerActions:
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:
         """Decide for the init containers. Returns (whether one failed finally, whether all are done)."""
-        started = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
+        regular = [container.name for container in self.pod.spec.containers]
+        started = any(self.newest(name) is not None or name in self.lost for name in regular)
         for container in self.pod.spec.initContainers:
             last = self.newest(container.name)
             if is_sidecar(container):
@@ -117,6 +125,8 @@ class ContainerActions:
                     return False, False  # a sidecar that has started before does not block others while it restarts
             elif started:
                 continue  # it has run, but may have been garbage collected
+            elif last is None and container.name in self.lost and ends_when_lost(self.pod, container, init=True):
+                return True, False
             elif last is None:
                 # a later one has run, so this one was garbage collected
                 if not self._later_init_ran(container):
@@ -164,6 +174,8 @@ class ContainerActions:
         last = self.newest(container.name)
         if last is None:
             older = self.runtime.newest(container.name)
+            if older is None and container.name in self.lost and ends_when_lost(self.pod, container, init=False):
+                return False
             ended = older is not None and older.state is CriContainerState.EXITED
             if older is None or not ended or self._is_restarted(container, older, init=False):
                 self._start(container)

@@ -20,7 +20,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.restart_policy import init_exit_code
 
 from .actions import PodActions
-from .container_actions import ContainerActions
+from .container_actions import ContainerActions, ends_when_lost
 
 
 def compute_actions(
@@ -31,18 +31,22 @@ def compute_actions(
     maximum_backoff: float,
     restarting: AbstractSet[str] = frozenset(),
     stopped: AbstractSet[str] = frozenset(),
+    lost: AbstractSet[str] = frozenset(),
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
-    are stopped for a restart; `stopped`: ids of those that the runtime has stopped."""
+    are stopped for a restart; `stopped`: ids of those that the runtime has stopped; `lost`:
+    names of those that it has lost."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
-        if runtime.sandboxes and not _needs_new_sandbox(pod, runtime, restarting):
+        if (runtime.sandboxes or lost) and not _needs_new_sandbox(pod, runtime, restarting, lost):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
-        first = ContainerActions(pod, runtime, [], verdicts, now, maximum_backoff, restarting, stopped).first_starts()
+        begin = ContainerActions(pod, runtime, [], verdicts, now, maximum_backoff, restarting, stopped)
+        first = begin.first_starts()
         kill = bool(runtime.sandboxes or alive(runtime))
         return msgspec.structs.replace(first, kill_pod=kill, create_sandbox=True, attempt=attempt)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
-    return ContainerActions(pod, runtime, here, verdicts, now, maximum_backoff, restarting, stopped).actions(attempt)
+    going = ContainerActions(pod, runtime, here, verdicts, now, maximum_backoff, restarting, stopped, lost)
+    return going.actions(attempt)
 
 
 def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
@@ -50,7 +54,8 @@ def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodAction
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
-    return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped)
+    ids = (state.restarting, state.stopped, state.lost)
+    return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, *ids)
 
 
 def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
@@ -74,13 +79,17 @@ def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
     return [ran.id for ran in alive(runtime) if policies.get(ran.name, "Never") != "Never"]
 
 
-def _needs_new_sandbox(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str]) -> bool:
+def _needs_new_sandbox(
+    pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str], lost: AbstractSet[str] = frozenset()
+) -> bool:
     """Whether any container would run in a new sandbox."""
-    if not runtime.containers:
+    if not (runtime.containers or lost):
         return True
     if any(_failed_for_good(pod, container, runtime) for container in pod.spec.initContainers):
         return False
-    return any(_runs_again(pod, container, runtime, restarting) for container in pod.spec.containers)
+    ends = {one.name for one in pod.spec.containers if one.name in lost and ends_when_lost(pod, one, init=False)}
+    again = [one for one in pod.spec.containers if one.name not in ends]
+    return any(_runs_again(pod, container, runtime, restarting) for container in again)
 
 
 def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> bool:

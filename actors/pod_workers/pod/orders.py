@@ -16,7 +16,7 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
 from .resize_progress import ResizeProgress, without_request
-from .runtime import with_addresses
+from .runtime import lost, with_addresses
 from .state import PodState, replace
 from .state_values import ContainerInstance
 from .table import PodWorkerPhase
@@ -96,7 +96,14 @@ class RuntimeChanged(PodEvent, frozen=True):
         if known is not None and self.runtime.at <= known.at:
             return state  # older than the pod worker's own look
         seen = with_addresses(self.runtime, known)
+        state = with_lost(state, self.runtime)
         return without_waiting(replace(state, view=replace(state.view, runtime=seen)), self.runtime)
+
+
+def with_lost(state: PodState, runtime: PodRuntime) -> PodState:
+    """Note the containers that the runtime has lost since the known state, and forget those that it has again."""
+    again = [name for name in state.lost if runtime.newest(name) is not None]
+    return state.with_attempts(lost(state.runtime, runtime), lost=True).with_attempts(again, lost=False)
 
 
 def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:

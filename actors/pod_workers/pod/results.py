@@ -14,7 +14,7 @@ from actors.status_manager.messages import Waiting
 from supervision.backoff import RetrySchedule
 
 from .event import PodEvent
-from .orders import without_waiting
+from .orders import with_lost, without_waiting
 from .runtime import with_addresses
 from .state import PodState, replace
 from .state_values import PodView, Retry, Round
@@ -73,7 +73,7 @@ class RuntimeObserved(PodEvent, frozen=True):
             # the PLEG's relist started later, finished sooner, and reports a change only once
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
         view = PodView(runtime=with_addresses(self.runtime, known), stale=False, unlisted=state.unlisted)
-        from_here = replace(state, view=view)
+        from_here = replace(with_lost(state, self.runtime), view=view)
         there = {ran.id for ran in self.runtime.containers} | state.unlisted.running
         return without_waiting(from_here, self.runtime).with_instances_of(there)
 

@@ -37,6 +37,13 @@ def remains(runtime: PodRuntime | None, stopped: AbstractSet[str] = frozenset())
     return bool(unstopped(runtime, stopped)) or any(sandbox.ready for sandbox in runtime.sandboxes)
 
 
+def lost(before: PodRuntime | None, now: PodRuntime) -> list[str]:
+    """Names of the containers that ran, and of which the runtime has no instance any more: another program has removed
+    them."""
+    ran = [one.name for one in before.containers if is_running(one)] if before is not None else []
+    return [name for name in dict.fromkeys(ran) if now.newest(name) is None]
+
+
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:
     """Keep the addresses that each sandbox had while it was ready: a runtime forgets them when the sandbox stops, but
     the pod's final status has them."""

@@ -84,6 +84,11 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(key for key, one in self.instances.items() if one.restarting)
 
     @property
+    def lost(self) -> frozenset[str]:
+        """Names of the containers that the runtime has lost."""
+        return frozenset(name for name, one in self.attempts.items() if one.lost)
+
+    @property
     def stopped(self) -> frozenset[str]:
         """Ids of containers that the runtime has stopped."""
         return frozenset(key for key, one in self.instances.items() if one.stopped)

@@ -269,6 +269,17 @@ def test_in_a_new_sandbox_a_pod_is_pending_until_its_sidecar_has_started(sandbox
     assert look(pod, *found, before=before, ready=started, waiting=CRASHED).phase == phase
 
 
+@pytest.mark.parametrize("count", [0, 1])
+def test_an_instance_in_the_place_of_one_that_the_runtime_lost_is_a_restart(count):
+    pod = pod_of()
+    before = look(pod, ran())
+    after = look(pod, ran(id="other", attempt=count), before=before)
+    assert (after.containerStatuses[0].restartCount, after.phase) == (1, "Running")
+    end = present(after.containerStatuses[0].lastState.terminated)
+    assert (end.reason, end.exitCode) == ("ContainerStatusUnknown", 137)
+    assert look(pod, ran(id="other", attempt=count), before=after).containerStatuses == after.containerStatuses
+
+
 observations = st.fixed_dictionaries({
     "containers": st.lists(
         st.builds(

@@ -69,6 +69,30 @@ def test_a_new_pod_with_init_containers_starts_the_first_of_them_only():
     assert starts(do(pod("a", init=inits), boxes=())) == [("i1", 0)]
 
 
+@pytest.mark.parametrize(
+    ("policy", "boxes", "started"),
+    [
+        ("Never", (box(),), None), ("Never", (), None), ("Never", (box(ready=False),), None),
+        ("OnFailure", (box(),), ["a"]), ("Always", (box(),), ["a"]), ("Always", (), ["i"]),
+    ],
+)  # fmt: skip
+def test_a_container_that_the_runtime_lost_runs_again_where_its_policy_restarts_a_killed_one(policy, boxes, started):
+    """Its init container, which has ended before, is lost with it."""
+    wanted = pod("a", init=(Container(name="i"),), policy=policy)
+    runtime = PodRuntime(uid="u", sandboxes=list(boxes))
+    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a"})
+    assert actions.done is (started is None)
+    assert [name for name, _ in starts(actions)] == (started or [])
+
+
+@pytest.mark.parametrize(("policy", "done"), [("Never", True), ("Always", False)])
+def test_an_init_container_that_the_runtime_lost_has_failed(policy, done):
+    wanted = pod("a", init=(Container(name="i"),), policy=policy)
+    runtime = PodRuntime(uid="u", sandboxes=[box()])
+    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"i"})
+    assert (actions.done, starts(actions)) == (done, [] if done else [("i", 0)])
+
+
 def test_a_running_pod_needs_nothing():
     assert do(pod("a"), ran("a")) == PodActions(initialized=True)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from actors.pod_workers.pod.orders import RuntimeChanged
+from actors.pod_workers.pod.results import RuntimeObserved
 from actors.pod_workers.pod.runtime import alive, created, remains, with_addresses
+from actors.pod_workers.pod.state import PodState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 
@@ -46,3 +49,19 @@ def test_only_containers_listed_as_unknown_may_count_as_ended_once_stopped():
     assert remains(one(CriContainerState.UNKNOWN), {"d"})
     assert remains(one(CriContainerState.RUNNING), {"c"}), "a runtime that says so is believed"
     assert remains(runtime(("s", True, [])), {"s"})
+
+
+def test_a_container_that_ran_and_is_gone_is_lost_until_the_runtime_has_one_of_its_name():
+    def seen(at: float, *states: CriContainerState) -> RuntimeObserved:
+        containers = [CriContainer(id=state, name="a", pod_uid="u", state=state) for state in states]
+        return RuntimeObserved(PodRuntime(uid="u", containers=containers, at=at))
+
+    ran = seen(1, CriContainerState.RUNNING).apply(PodState(uid="u"))
+    assert ran.lost == frozenset()
+    assert seen(2, CriContainerState.EXITED).apply(ran).lost == frozenset()
+    gone = seen(2).apply(ran)
+    assert gone.lost == {"a"} == RuntimeChanged(PodRuntime(uid="u", at=2)).apply(ran).lost
+    assert seen(3).apply(gone).lost == {"a"}
+    assert seen(3, CriContainerState.RUNNING).apply(gone).lost == frozenset()
+    ended = seen(2, CriContainerState.EXITED).apply(ran)
+    assert seen(3).apply(ended).lost == frozenset()
