@@ -72,8 +72,11 @@ class Collector:
         self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
-        """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""
-        if self._cached is None or self._clock() - self._cached[0] > most_seconds:
+        """A sample that is at most `most_seconds` old, and has all containers that run. Raises CriError.
+
+        Without `disks` it does not wait for them.
+        """
+        if self._cached is None or self._clock() - self._cached[0] > most_seconds or await self._misses_one():
             if self._looking is None or self._looking.done():
                 self._looking = asyncio.ensure_future(self._collect())
             found = await asyncio.shield(self._looking)
@@ -83,17 +86,31 @@ class Collector:
             await self._disks.measure(found)
         return self._disks.with_disks(found)
 
-    # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
-    async def _collect(self) -> UsageSample:
-        sandboxes, containers, stats = await asyncio.gather(
-            self._runtime.list_pod_sandboxes(), self._runtime.list_containers(), self._container_stats()
+    async def _misses_one(self) -> bool:
+        """Whether a container runs, or a sandbox is ready, that the cached sample lacks."""
+        if self._cached is None:
+            return True
+        sampled = {pod.sandbox.id: {one.container.id for one in pod.containers} for pod in self._cached[1].pods}
+        return any(
+            box.id not in sampled or not {one.id for one in inside} <= sampled[box.id]
+            for box, inside in await self._running()
         )
-        self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
+
+    # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
+    async def _running(self) -> list[tuple[Sandbox, list[CriContainer]]]:
+        """The ready sandboxes, one per pod, each with its running containers."""
+        sandboxes, containers = await asyncio.gather(
+            self._runtime.list_pod_sandboxes(), self._runtime.list_containers()
+        )
         inside: dict[str, list[CriContainer]] = {}
         for container in containers:
             if container.state is CriContainerState.RUNNING:
                 inside.setdefault(container.sandbox_id, []).append(container)
-        running = [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
+        return [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
+
+    async def _collect(self) -> UsageSample:
+        running, stats = await asyncio.gather(self._running(), self._container_stats())
+        self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
         groups, found = self._groups(), await self._pods(running, stats)
         again = [one for one, pod in zip(running, found, strict=True) if not all(map(_has_rate, _parts(pod)))]
         if again or not all(map(_has_rate, groups.all())):

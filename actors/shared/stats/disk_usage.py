@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -20,12 +21,12 @@ from supervision.time_scale import scaled
 
 from .hanging_paths import Disposable, HangingPaths
 from .pod_disks import AskDrivers, PodDisks, no_drivers
-from .sample import Disk, UsageSample
+from .sample import Disk, PodSample, UsageSample
 
 DISK_SECONDS: Final = 10.0
 """The time limit for the file systems of the node and the runtime, in seconds."""
 FIRST_DISK_SECONDS: Final = 3.0
-"""How long an answer waits for the disks if their figures are not recent, in seconds."""
+"""How long an answer waits for the disks if their figures are not recent, or lack a pod, in seconds."""
 PERIOD_SECONDS: Final = 60.0
 _FILE_SYSTEMS: Final = "actors.shared.stats.disk:file_systems"
 
@@ -52,15 +53,24 @@ class DiskUsageCollector:
         self._at = 0.0
         self._measured = float("-inf")
         self._measuring: asyncio.Task[None] | None = None
+        self._walked: set[str] = set()
+        """The UIDs of the pods whose measurement began since the last measurement of all, that one included."""
 
     async def measure(self, sample: UsageSample) -> None:
-        """Measure if it is due. The first caller, or one long after the last measurement, waits for the result."""
+        """Measure all if it is due, and otherwise the pods that are new since then.
+
+        The first caller, one long after the last measurement, and one that asks about a new pod wait for the result.
+        """
         given = float(self._agent.config.volumeStatsAggPeriod)
         period = given if given > 0 else PERIOD_SECONDS
         age = self._clock() - self._measured
-        if age >= period and (self._measuring is None or self._measuring.done()):
-            self._measuring = asyncio.ensure_future(self._measure(sample, walk=given >= 0))
-        if age >= 2 * period and self._measuring is not None:
+        new = [pod for pod in sample.pods if pod.sandbox.pod_uid not in self._walked] if given >= 0 else []
+        if self._measuring is None or self._measuring.done():
+            if age >= period:
+                self._measuring = asyncio.ensure_future(self._measure(sample, walk=given >= 0))
+            elif new:
+                self._measuring = asyncio.ensure_future(self._measure_new(new))
+        if self._measuring is not None and (age >= 2 * period or new):
             await asyncio.wait([self._measuring], timeout=scaled(FIRST_DISK_SECONDS))
 
     def with_disks(self, sample: UsageSample) -> UsageSample:
@@ -75,12 +85,8 @@ class DiskUsageCollector:
         )
 
     async def _measure(self, sample: UsageSample, *, walk: bool) -> None:
-        logs = self._agent.pod_logs_dir
-        pods = []
-        for pod in sample.pods:
-            box = pod.sandbox
-            directory = f"{logs}/{box.pod_namespace}_{box.pod_name}_{box.pod_uid}"
-            pods.append([box.pod_uid, self._agent.pod_dir(box.pod_uid), directory])
+        pods = self._directories(sample.pods)
+        self._walked = {uid for uid, *_ in pods}
         images, containers = await self._stores()
         wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
         try:
@@ -90,14 +96,30 @@ class DiskUsageCollector:
             self._at, self._measured = time.time(), self._clock()  # keep the old figures; retry after a period
             return
         self._pods, self._at, self._measured = found, time.time(), self._clock()
-        self._count()
+        self._count(found)
         node = whole.get(self._agent.root_dir, {})
         self._systems = {"node": node, "images": _store(images, whole), "containers": _store(containers, whole)}
         if not containers:
             self._systems["containers"] = self._systems["images"]
 
-    def _count(self) -> None:
-        for pod in self._pods.values():
+    async def _measure_new(self, new: list[PodSample]) -> None:
+        pods = self._directories(new)
+        self._walked.update(uid for uid, *_ in pods)
+        with suppress(DisposableError):  # then they have figures with the next measurement of all
+            found = await self._pod_disks.measure(pods)
+            self._pods = {**self._pods, **found}
+            self._count(found)
+
+    def _directories(self, pods: list[PodSample]) -> list[list[str]]:
+        """The UID of each pod, its directory, and that of its logs."""
+        logs = self._agent.pod_logs_dir
+        return [
+            [box.pod_uid, self._agent.pod_dir(box.pod_uid), f"{logs}/{box.pod_namespace}_{box.pod_name}_{box.pod_uid}"]
+            for box in (pod.sandbox for pod in pods)
+        ]
+
+    def _count(self, pods: dict[str, Disk]) -> None:
+        for pod in pods.values():
             for volume in pod["volumes"].values():
                 self._metrics.observe(
                     "kubelet_volume_metric_collection_duration_seconds",

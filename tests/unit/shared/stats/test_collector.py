@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from actors.shared.config.agent import Agent
@@ -22,6 +23,7 @@ from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import collector as stats_collector
 from actors.shared.stats.collector import Collector
 from actors.shared.stats.own_cgroup import own_cgroup
+from supervision.actor import DisposableError
 from supervision.metrics import Metrics
 
 CONTROLLERS = frozenset({"cpu", "memory", "pids", "io"})
@@ -68,7 +70,7 @@ class Disks:
     async def __call__(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         if not function.endswith(":file_systems"):
             self.walks += 1
-            return {}
+            return {uid: {"volumes": {}, "walk": self.walks} for uid, *_ in arguments.get("pods", ())}
         self.looks += 1
         return {path: {"used_bytes": self.looks} for path in arguments["paths"]}
 
@@ -200,6 +202,57 @@ def test_disks_are_measured_once_in_the_configured_period_and_volumes_not_with_a
 
     assert asyncio.run(looks()) == [1, 1, 2]
     assert disks.walks == walks
+
+
+def test_a_pod_that_started_since_the_last_sample_is_in_the_next_with_its_disks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, runtime, disks = make(tmp_path, monkeypatch, clock=Clock())
+    runtime.add_pod("one")
+
+    async def walks() -> list[dict[str, Any]]:
+        found = [await collector.sample()]
+        runtime.add_pod("two")
+        found += [await collector.sample(), await collector.sample()]
+        return [{uid: disk["walk"] for uid, disk in sample.disks.items()} for sample in found]
+
+    first, second = {"one": 1}, {"one": 1, "two": 2}
+    assert asyncio.run(walks()) == [first, second, second]
+    assert disks.looks == 1, "the file systems are not looked at again"
+
+
+def test_a_restarted_container_is_in_the_next_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, runtime, _ = make(tmp_path, monkeypatch, clock=Clock())
+    runtime.add_pod("one")
+
+    async def ids() -> list[str]:
+        await collector.sample()
+        runtime.containers = [msgspec.structs.replace(one, id="restarted") for one in runtime.containers]
+        return [one.container.id for pod in (await collector.sample()).pods for one in pod.containers]
+
+    assert asyncio.run(ids()) == ["restarted"]
+
+
+def test_pods_are_not_measured_again_before_the_period_when_their_measurement_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, runtime, _ = make(tmp_path, monkeypatch, clock=Clock())
+
+    async def walks() -> int:
+        await collector.sample()
+        runtime.add_pod("one")
+        monkeypatch.setattr(collector._disks._pod_disks, "measure", fail)
+        await collector.sample()
+        await collector.sample()
+        return len(failed)
+
+    failed: list[Any] = []
+
+    async def fail(pods: list[list[str]]) -> Any:
+        failed.append(pods)
+        raise DisposableError("measure_pods", "it hangs")
+
+    assert asyncio.run(walks()) == 1
 
 
 def test_an_early_second_reader_of_the_disk_usage_does_not_wait(
