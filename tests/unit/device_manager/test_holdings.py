@@ -82,3 +82,12 @@ def test_free_devices_are_never_given_to_two_pods(steps) -> None:
                 holdings.hold(key, share(chosen))
         owners = [(key, one) for key, found in holdings._taken_devices("v/x") for one in found]
         assert len({one for _, one in owners}) == len(owners)
+
+
+def test_a_container_has_its_own_devices_and_the_pod_those_of_all() -> None:
+    holdings = Holdings()
+    holdings.hold(Key("u", "a", "v/x"), share("1"))
+    holdings.hold(Key("u", "b", "v/x"), share("2"))
+    holdings.hold(Key("other", "a", "v/x"), share("3"))
+    assert holdings.held_by("u", "a", "v/x") == {"1"}
+    assert holdings.held_by("u", "", "v/x") == {"1", "2"}

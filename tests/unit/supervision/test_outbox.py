@@ -44,6 +44,11 @@ def test_a_newer_state_is_taken_in_place_of_the_older_even_when_it_is_full() -> 
     assert box.add(_entry(3, "a"))
     assert not box.add(_entry(4, "b"))
     assert _numbers(box) == [2, 3]
+    bytes_full = Outbox(max_bytes=10)
+    assert bytes_full.add(_entry(1, "a"))
+    assert bytes_full.add(_entry(2, size=9))
+    assert bytes_full.add(_entry(3, "a", size=8))
+    assert _numbers(bytes_full) == [2, 3]
 
 
 def test_messages_past_their_deadline_are_removed() -> None:

@@ -56,3 +56,11 @@ async def test_a_broken_connection_fails_questions_that_are_not_repeated() -> No
 async def test_numbers_of_two_incarnations_differ() -> None:
     loop = asyncio.get_running_loop()
     assert Questions(loop, 1).open("pleg") != Questions(loop, 2).open("pleg")
+
+
+async def test_a_question_that_was_answered_cannot_fail_any_more() -> None:
+    questions = Questions(asyncio.get_running_loop(), 1)
+    number = questions.open("pleg")
+    assert questions.answered(frame(number))
+    questions.connection_closed("pleg", set())
+    assert await questions.answer(number, 5.0) == Done("yes")

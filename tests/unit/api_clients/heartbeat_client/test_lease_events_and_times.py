@@ -85,3 +85,4 @@ def test_a_reboot_is_an_event_once():
     assert (event.type, event.reason, event.uid) == ("Warning", "Rebooted", "n1")
     assert event.message == "Node n1 has been rebooted, boot id: b2"
     assert events.booted(node(cordoned=False), "b2") == []
+    assert events.booted(node(cordoned=False), "b3") == [], "this process has begun in one boot"

@@ -67,6 +67,8 @@ def test_the_attach_annotation_follows_the_configuration():
     node = existing()
     patch = node_patch(node, reconciled(node, plan(controller_attaches=False)))
     assert patch == {"metadata": {"annotations": dict.fromkeys(ATTACH)}}
+    node["metadata"]["annotations"] = {}
+    assert node_patch(node, reconciled(node, plan())) == {"metadata": {"annotations": ATTACH}}
 
 
 def test_keeping_volumes_of_ended_pods_is_an_annotation_of_the_node():
