@@ -48,7 +48,7 @@ def sandbox_context(pod: Pod) -> cri.LinuxSandboxSecurityContext:
     )
     if whole.runAsUser is not None:
         context.run_as_user.value = whole.runAsUser
-    if whole.runAsGroup is not None:
+    if whole.runAsGroup is not None and whole.runAsUser is not None:  # a group alone is refused by containerd
         context.run_as_group.value = whole.runAsGroup
     if whole.seLinuxOptions is not None:
         context.selinux_options.CopyFrom(_selinux(whole.seLinuxOptions))

@@ -154,8 +154,11 @@ def test_the_sandbox_is_privileged_when_any_container_is(kind):
     assert sandbox_context(decode_pod(encode({"spec": spec}))).privileged
 
 
-@pytest.mark.parametrize(("user", "group"), [(None, 7), (5, 7), (5, None), (None, None)])
-def test_a_sandbox_has_the_user_and_the_group_of_the_pod_each_for_itself(user, group):
+@pytest.mark.parametrize(
+    ("user", "group", "expected"),
+    [(None, 7, [None, None]), (5, 7, [5, 7]), (5, None, [5, None]), (None, None, [None, None])],
+)
+def test_a_sandbox_has_the_user_of_the_pod_and_its_group_beside_a_user_only(user, group, expected):
     made = sandbox_context(decode_pod(encode({"spec": {"securityContext": {"runAsUser": user, "runAsGroup": group}}})))
     found = [getattr(made, name).value if made.HasField(name) else None for name in ("run_as_user", "run_as_group")]
-    assert found == [user, group]
+    assert found == expected
