@@ -64,11 +64,15 @@ def _map(old: Json, new: Json) -> Json:
 
 
 def _list_patch(old: list[Json], new: list[Json], key: str) -> list[Json]:
-    """New elements, and the differing fields of changed ones; then the elements to remove."""
-    before = {element[key]: element for element in old}
-    kept = {element[key] for element in new}
+    """New elements, and the differing fields of changed ones; then the elements to remove.
+
+    An element without a key, which no patch can name, stays as it is.
+    """
+    before = {element[key]: element for element in old if key in element}
+    named = [element for element in new if key in element]
+    kept = {element[key] for element in named}
     changed = []
-    for element in new:
+    for element in named:
         fields = _map(before.get(element[key], {}), element)
         if fields:
             changed.append({**fields, key: element[key]})

@@ -77,3 +77,10 @@ def test_a_label_without_a_value_is_a_label():
     old: dict[str, Any] = {"metadata": {"labels": {}}}
     new = {"metadata": {"labels": {"node-role": ""}}}
     assert node_patch(old, new) == {"metadata": {"labels": {"node-role": ""}}}
+
+
+def test_a_condition_with_an_empty_type_is_left_alone():
+    unnamed, ready = {"type": "", "status": "x"}, {"type": "Ready", "status": "True"}
+    old = {"status": {"conditions": [unnamed, {**ready, "status": "False"}]}}
+    new = {"status": {"conditions": [unnamed, ready]}}
+    assert node_patch(old, new) == {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
