@@ -45,8 +45,7 @@ class Phase(NamedTuple):
     markers: str
     parallel: bool
     more: int = 0
-    """Processes beside one a core: for tests that mostly wait for a timer or another program (a third of their time
-    is the processor's where containers are real, half of it where only the agent is)."""
+    """Processes beside one a core: for tests that mostly wait for a timer or another program."""
     folders: tuple[str, ...] = PROCESSES
     """Where its tests are; to read all the others, too, takes each process half a minute."""
 

@@ -195,16 +195,20 @@ class StatusManager(Actor):
     def _refresh_keys(self, keys: set[str]) -> None:
         """The API copy of the pods of these keys has changed."""
         for key in keys:
-            self._refresh(key)
+            self._recompute(key)
+        if self._api_sync is not None:
+            self._api_sync.writer.consider_all(keys)
 
     def _refresh_all(self) -> None:
         """The node's addresses have changed."""
-        for uid in self.table.uids():
-            self._refresh(uid)
+        self._refresh_keys(set(self.table.uids()))
 
     # -- status ---------------------------------------------------------------------------------------------------
     def _refresh(self, uid: str) -> None:
         """Compute the status of a pod and queue its write; for a key without a pod, only queue the write."""
+        self._refresh_keys({uid})
+
+    def _recompute(self, uid: str) -> None:
         before = self.table.get(uid)
         if before is not None:
             after = self._with_status(before)
@@ -212,8 +216,6 @@ class StatusManager(Actor):
             self._served.changed(after)
             if probe_address(after) != probe_address(before):
                 self.tell(PROBER, PodAddress(uid, probe_address(after)))
-        if self._api_sync is not None:
-            self._api_sync.writer.consider(uid)
 
     def _with_status(self, before: TrackedPod) -> TrackedPod:
         """The pod with its current status."""

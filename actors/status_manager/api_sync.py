@@ -92,8 +92,7 @@ class ApiSync:
         mirror = self._table.api.mirror(tracked.full_name) if tracked.static else None
         if mirror is not None:
             self._table.add_orphan(mirror)
-        for key in [tracked.uid, *(self._table.keys(mirror) if mirror is not None else ())]:
-            self.writer.consider(key)
+        self.writer.consider_all([tracked.uid, *(self._table.keys(mirror) if mirror is not None else ())])
 
     # -- every UPKEEP_SECONDS ---------------------------------------------------------------------------------------
     def upkeep(self) -> None:
@@ -102,8 +101,7 @@ class ApiSync:
             self._table.find_orphans()
         self._report_stuck()
         self._table.forget_deletions()
-        for key in (*self._table.uids(), *self._table.orphans()):
-            self.writer.consider(key)
+        self.writer.consider_all((*self._table.uids(), *self._table.orphans()))
 
     def _report_stuck(self) -> None:
         now = self._now()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from actors.api_clients.messages import ApiAnswer
@@ -38,6 +39,15 @@ class StatusWriter:
 
     def consider(self, key: str) -> None:
         """The pod has changed, here or at the API server: queue its next step."""
+        self.consider_all((key,))
+
+    def consider_all(self, keys: Iterable[str]) -> None:
+        """Queue the next step of each, and look once at what is due: that takes time for each pod that waits."""
+        for key in keys:
+            self._queue(key)
+        self._pump()
+
+    def _queue(self, key: str) -> None:
         step = next_step(self._table, key)
         if step is None:
             self._drop(key)
@@ -45,7 +55,6 @@ class StatusWriter:
         if self._table.get(key) is not None:
             self._unsynced_since.setdefault(key, self._now())
         self.backlog.add(key, step.priority, self._now())
-        self._pump()
 
     def server_is_back(self) -> None:
         """End all pauses."""

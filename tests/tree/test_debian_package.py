@@ -28,7 +28,7 @@ BUILT = "TROUPELET_TEST_DEB"
 
 
 UNCOMPRESSED = {"DPKG_DEB_COMPRESSOR_TYPE": "none"}
-"""What is in the package does not depend on it, and compressing takes half of the time."""
+"""What is in the package does not depend on its compression, which takes time."""
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,12 @@ from typing import Any
 from actors.api_clients.messages import RecordEvent
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
+from actors.status_manager.backlog import StatusBacklog
 from actors.status_manager.messages import GetPods
 from actors.status_manager.node_facts import NODE_IP_READS, NODE_SECONDS
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
+from tests.support.apiserver.faults import Fault
 from tests.support.present import present
 
 GATE: dict[str, Any] = {"readinessGates": [{"conditionType": "example.com/gate"}]}
@@ -331,3 +333,25 @@ async def test_an_evicted_pod_is_marked_as_disrupted_with_its_end(tmp_path):
         disrupted = next(c for c in status["conditions"] if c["type"] == "DisruptionTarget")
         assert (disrupted["status"], disrupted["reason"]) == ("True", "TerminationByKubelet")
         assert len(store.sent("PATCH")) == 2
+
+
+async def test_the_backlog_is_looked_at_once_for_all_pods_of_a_list_and_of_an_upkeep(tmp_path, monkeypatch):
+    looks: list[int] = []
+    next_due = StatusBacklog.next_due
+
+    def counted(self: StatusBacklog) -> float | None:
+        looks.append(len(self))
+        return next_due(self)
+
+    monkeypatch.setattr(StatusBacklog, "next_due", counted)
+    store = ApiNeighbour()
+    store.faults.add(Fault("status", verb="patch"))
+    bound = [store.put(pod(f"u{number}", f"p{number}")) for number in range(50)]
+    async with joined(tmp_path, store) as harness:
+        for each in bound:
+            await harness.deliver(begun(each))
+        for step in (store.sync(harness), harness.advance(UPKEEP_SECONDS)):
+            looks.clear()
+            await step
+            assert looks
+            assert len(looks) < 20
