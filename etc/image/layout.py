@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from actors.container_runtime.oci import OciImage, architecture, build, write
+from actors.container_runtime.oci import OciImage, build, write
 from actors.shared.config.version import OWN_VERSION
+from actors.shared.linux.architecture import architecture
 
 CONFIG: Final = {
     "Entrypoint": ["/usr/bin/supervise"],
