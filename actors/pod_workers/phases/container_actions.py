@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -46,18 +47,20 @@ class ContainerActions:
         self,
         pod: Pod,
         runtime: PodRuntime,
-        here: list[CriContainer],
+        sandbox_id: str,
         verdicts: Verdicts,
         now: float,
         maximum_backoff: float,
         restarting: AbstractSet[str],
         stopped: AbstractSet[str],
-        lost: AbstractSet[str] = frozenset(),
+        lost: Mapping[str, str],
     ) -> None:
-        self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
+        """`sandbox_id`: of the sandbox in use; '': of a new one. `lost`: as for `compute_actions`."""
+        self.pod, self.runtime, self.sandbox_id, self.verdicts = pod, runtime, sandbox_id, verdicts
+        self.here = [ran for ran in runtime.containers if sandbox_id and ran.sandbox_id == sandbox_id]
         self.now, self.maximum = now, maximum_backoff
         self.restarting, self.stopped, self.lost = restarting, stopped, lost
-        self._next_starts = NextStarts(runtime, not here, restarting, now, maximum_backoff)
+        self._next_starts = NextStarts(runtime, not self.here, restarting, now, maximum_backoff)
         self.kill: list[Kill] = []
         self.resume: list[CriContainer] = []
         self.start: list[Start] = []
@@ -116,7 +119,7 @@ class ContainerActions:
     def _init(self) -> tuple[bool, bool]:
         """Decide for the init containers. Returns (whether one failed finally, whether all are done)."""
         regular = [container.name for container in self.pod.spec.containers]
-        started = any(self.newest(name) is not None or name in self.lost for name in regular)
+        started = any(self.newest(name) is not None or self._lost_here(name) for name in regular)
         for container in self.pod.spec.initContainers:
             last = self.newest(container.name)
             if is_sidecar(container):
@@ -145,6 +148,10 @@ class ContainerActions:
                 self._not_running(last) or self._unhealthy(last)
                 return False, False
         return False, True
+
+    def _lost_here(self, name: str) -> bool:
+        """Whether the runtime has lost the container in this sandbox: a new one begins with the init containers."""
+        return bool(self.sandbox_id) and self.lost.get(name) == self.sandbox_id
 
     def _has_completed(self, last: CriContainer) -> bool:
         """Whether an init container has done its work; one that was stopped to be restarted has not."""

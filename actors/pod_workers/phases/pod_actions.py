@@ -6,7 +6,10 @@ regular containers, which do not wait for each other; ephemeral containers once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -22,6 +25,8 @@ from actors.shared.kube.restart_policy import init_exit_code
 from .actions import PodActions
 from .container_actions import ContainerActions, ends_when_lost
 
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 def compute_actions(
     pod: Pod,
@@ -31,22 +36,22 @@ def compute_actions(
     maximum_backoff: float,
     restarting: AbstractSet[str] = frozenset(),
     stopped: AbstractSet[str] = frozenset(),
-    lost: AbstractSet[str] = frozenset(),
+    lost: Mapping[str, str] = _NONE,
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
-    are stopped for a restart; `stopped`: ids of those that the runtime has stopped; `lost`:
-    names of those that it has lost."""
+    are stopped for a restart; `stopped`: ids of those that the runtime has stopped; `lost`: those that it has
+    lost, with the id of the sandbox in which each ran, by name."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
         if (runtime.sandboxes or lost) and not _needs_new_sandbox(pod, runtime, restarting, lost):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
-        begin = ContainerActions(pod, runtime, [], verdicts, now, maximum_backoff, restarting, stopped)
-        first = begin.first_starts()
+        in_new = ContainerActions(pod, runtime, "", verdicts, now, maximum_backoff, restarting, stopped, lost)
+        first = in_new.first_starts()
         kill = bool(runtime.sandboxes or alive(runtime))
         return msgspec.structs.replace(first, kill_pod=kill, create_sandbox=True, attempt=attempt)
-    here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
-    going = ContainerActions(pod, runtime, here, verdicts, now, maximum_backoff, restarting, stopped, lost)
-    return going.actions(attempt)
+    used = sandbox.id if sandbox is not None else ""
+    in_use = ContainerActions(pod, runtime, used, verdicts, now, maximum_backoff, restarting, stopped, lost)
+    return in_use.actions(attempt)
 
 
 def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
@@ -54,8 +59,9 @@ def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodAction
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
-    ids = (state.restarting, state.stopped, state.lost)
-    return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, *ids)
+    return compute_actions(
+        pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped, state.lost
+    )
 
 
 def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
@@ -79,13 +85,13 @@ def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
     return [ran.id for ran in alive(runtime) if policies.get(ran.name, "Never") != "Never"]
 
 
-def _needs_new_sandbox(
-    pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str], lost: AbstractSet[str] = frozenset()
-) -> bool:
+def _needs_new_sandbox(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str], lost: Mapping[str, str]) -> bool:
     """Whether any container would run in a new sandbox."""
     if not (runtime.containers or lost):
         return True
     if any(_failed_for_good(pod, container, runtime) for container in pod.spec.initContainers):
+        return False
+    if any(one.name in lost and ends_when_lost(pod, one, init=True) for one in pod.spec.initContainers):
         return False
     ends = {one.name for one in pod.spec.containers if one.name in lost and ends_when_lost(pod, one, init=False)}
     again = [one for one in pod.spec.containers if one.name not in ends]

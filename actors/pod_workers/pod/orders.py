@@ -103,7 +103,9 @@ class RuntimeChanged(PodEvent, frozen=True):
 def with_lost(state: PodState, runtime: PodRuntime) -> PodState:
     """Note the containers that the runtime has lost since the known state, and forget those that it has again."""
     again = [name for name in state.lost if runtime.newest(name) is not None]
-    return state.with_attempts(lost(state.runtime, runtime), lost=True).with_attempts(again, lost=False)
+    for name, sandbox_id in lost(state.runtime, runtime).items():
+        state = state.with_attempts([name], lost=sandbox_id)
+    return state.with_attempts(again, lost="")
 
 
 def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:

@@ -37,11 +37,11 @@ def remains(runtime: PodRuntime | None, stopped: AbstractSet[str] = frozenset())
     return bool(unstopped(runtime, stopped)) or any(sandbox.ready for sandbox in runtime.sandboxes)
 
 
-def lost(before: PodRuntime | None, now: PodRuntime) -> list[str]:
-    """Names of the containers that ran, and of which the runtime has no instance any more: another program has removed
-    them."""
-    ran = [one.name for one in before.containers if is_running(one)] if before is not None else []
-    return [name for name in dict.fromkeys(ran) if now.newest(name) is None]
+def lost(before: PodRuntime | None, now: PodRuntime) -> dict[str, str]:
+    """The containers that ran, and of which the runtime has no instance any more, since another program has removed
+    them: the id of the sandbox of each, by name."""
+    ran = {one.name: one.sandbox_id for one in before.containers if is_running(one)} if before is not None else {}
+    return {name: sandbox for name, sandbox in ran.items() if now.newest(name) is None}
 
 
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:

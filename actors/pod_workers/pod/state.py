@@ -84,9 +84,9 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(key for key, one in self.instances.items() if one.restarting)
 
     @property
-    def lost(self) -> frozenset[str]:
-        """Names of the containers that the runtime has lost."""
-        return frozenset(name for name, one in self.attempts.items() if one.lost)
+    def lost(self) -> dict[str, str]:
+        """The containers that the runtime has lost: the id of the sandbox in which each ran, by name."""
+        return {name: one.lost for name, one in self.attempts.items() if one.lost}
 
     @property
     def stopped(self) -> frozenset[str]:

@@ -37,8 +37,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The end of the backoff, which no wake-up shortens. Seconds since 1970; 0.0: none."""
     consecutive_restarts: int = 0
     """The restart count of the next instance after a restart of all containers; 0: not set."""
-    lost: bool = False
-    """The runtime no longer has any instance of the container, which ran: how it ended is not known."""
+    lost: str = ""
+    """The id of the sandbox in which the container ran, when the runtime no longer has any instance of it: how it ended
+    is not known."""
     under_way_since: float = 0.0
     """When an earlier order to start it was first found to be under way. Seconds since 1970; 0.0: it is not."""
     crash_loop_announced_at: float = 0.0

@@ -80,7 +80,7 @@ def test_a_container_that_the_runtime_lost_runs_again_where_its_policy_restarts_
     """Its init container, which has ended before, is lost with it."""
     wanted = pod("a", init=(Container(name="i"),), policy=policy)
     runtime = PodRuntime(uid="u", sandboxes=list(boxes))
-    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a"})
+    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a": "s0"})
     assert actions.done is (started is None)
     assert [name for name, _ in starts(actions)] == (started or [])
 
@@ -89,8 +89,33 @@ def test_a_container_that_the_runtime_lost_runs_again_where_its_policy_restarts_
 def test_an_init_container_that_the_runtime_lost_has_failed(policy, done):
     wanted = pod("a", init=(Container(name="i"),), policy=policy)
     runtime = PodRuntime(uid="u", sandboxes=[box()])
-    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"i"})
+    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"i": "s0"})
     assert (actions.done, starts(actions)) == (done, [] if done else [("i", 0)])
+
+
+def test_init_containers_run_in_a_new_sandbox_also_when_all_of_the_last_one_is_lost():
+    wanted = pod("a", init=(Container(name="i"), Container(name="j")))
+
+    def begun(*containers: CriContainer) -> list[tuple[str, int]]:
+        runtime = PodRuntime(uid="u", sandboxes=[box(1)], containers=list(containers))
+        return starts(compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a": "s0"}))
+
+    assert begun() == [("i", 0)]
+    assert begun(ran("i", sandbox_id="s1")) == []
+    assert begun(ran("i", S.EXITED, sandbox_id="s1")) == [("j", 0)]
+
+
+def test_a_new_sandbox_begins_without_a_lost_container_that_must_run_once():
+    once, again = Container(name="a", image="i"), Container(name="b", image="i", restartPolicy="Always")
+    wanted = Pod(spec=PodSpec(containers=[once, again], restartPolicy="Never"))
+    actions = compute_actions(wanted, PodRuntime(uid="u"), NONE, NOW, 300.0, lost={"a": "s0", "b": "s0"})
+    assert (actions.create_sandbox, starts(actions)) == (True, [("b", 0)])
+
+
+def test_no_sandbox_is_made_for_a_lost_init_container_that_must_run_once():
+    wanted = pod("a", init=(Container(name="i"),), policy="Never")
+    actions = compute_actions(wanted, PodRuntime(uid="u"), NONE, NOW, 300.0, lost={"i": "s0"})
+    assert (actions.done, actions.create_sandbox) == (True, False)
 
 
 def test_a_running_pod_needs_nothing():

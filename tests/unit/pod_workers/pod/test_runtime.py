@@ -53,15 +53,15 @@ def test_only_containers_listed_as_unknown_may_count_as_ended_once_stopped():
 
 def test_a_container_that_ran_and_is_gone_is_lost_until_the_runtime_has_one_of_its_name():
     def seen(at: float, *states: CriContainerState) -> RuntimeObserved:
-        containers = [CriContainer(id=state, name="a", pod_uid="u", state=state) for state in states]
+        containers = [CriContainer(id=state, name="a", pod_uid="u", sandbox_id="s", state=state) for state in states]
         return RuntimeObserved(PodRuntime(uid="u", containers=containers, at=at))
 
     ran = seen(1, CriContainerState.RUNNING).apply(PodState(uid="u"))
-    assert ran.lost == frozenset()
-    assert seen(2, CriContainerState.EXITED).apply(ran).lost == frozenset()
+    assert ran.lost == {}
+    assert seen(2, CriContainerState.EXITED).apply(ran).lost == {}
     gone = seen(2).apply(ran)
-    assert gone.lost == {"a"} == RuntimeChanged(PodRuntime(uid="u", at=2)).apply(ran).lost
-    assert seen(3).apply(gone).lost == {"a"}
-    assert seen(3, CriContainerState.RUNNING).apply(gone).lost == frozenset()
+    assert gone.lost == {"a": "s"} == RuntimeChanged(PodRuntime(uid="u", at=2)).apply(ran).lost
+    assert seen(3).apply(gone).lost == {"a": "s"}
+    assert seen(3, CriContainerState.RUNNING).apply(gone).lost == {}
     ended = seen(2, CriContainerState.EXITED).apply(ran)
-    assert seen(3).apply(ended).lost == frozenset()
+    assert seen(3).apply(ended).lost == {}
