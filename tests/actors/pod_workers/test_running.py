@@ -143,28 +143,6 @@ async def test_a_lost_sandbox_is_replaced_with_everything_in_it(tmp_path):
         assert max(node.attempts("a")) == 1
 
 
-async def test_a_pod_that_was_removed_from_the_runtime_begins_again_with_its_init_container(tmp_path):
-    """As by `crictl rmp -f`: the sandbox goes, with all containers."""
-    async with Driven(tmp_path) as node:
-        await node.want(pod(initContainers=[container("i")]))
-        await node.until(lambda: node.running("i"))
-        await node.end("i")
-        await node.until(lambda: node.running("a"))
-        await node.relist()
-        await node.settled()
-        (box,) = node.fake.world.sandboxes
-        await node.fake.client().stop_pod_sandbox(box)
-        await node.fake.client().remove_pod_sandbox(box)
-        await node.relist()
-        await node.until(lambda: node.running("i"))
-        await node.relist()
-        await node.settled()
-        await node.pass_time(20)
-        assert (node.running("i"), node.running("a")) == (True, False)
-        await node.end("i")
-        await node.until(lambda: node.running("a"))
-
-
 async def test_a_container_without_a_healthy_liveness_probe_is_replaced(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())

@@ -1,4 +1,4 @@
-"""Sandboxes whose process died by itself: what they still hold is given back."""
+"""Sandboxes that died by themselves or were removed by another program: what follows, and what is given back."""
 
 from __future__ import annotations
 
@@ -107,3 +107,25 @@ async def test_an_unreadable_new_sandbox_has_an_event_and_is_read_again(tmp_path
         await node.pass_time(20)
         await node.until(lambda: node.running("a"))
         assert node.count_of("RunPodSandbox") == 1
+
+
+async def test_a_pod_that_was_removed_from_the_runtime_begins_again_with_its_init_container(tmp_path: Path) -> None:
+    """As by `crictl rmp -f`: the sandbox goes, with all containers."""
+    async with Driven(tmp_path) as node:
+        await node.want(pod(initContainers=[container("i")]))
+        await node.until(lambda: node.running("i"))
+        await node.end("i")
+        await node.until(lambda: node.running("a"))
+        await node.relist()
+        await node.settled()
+        (box,) = node.fake.world.sandboxes
+        await node.fake.client().stop_pod_sandbox(box)
+        await node.fake.client().remove_pod_sandbox(box)
+        await node.relist()
+        await node.until(lambda: node.running("i"))
+        await node.relist()
+        await node.settled()
+        await node.pass_time(20)
+        assert (node.running("i"), node.running("a")) == (True, False)
+        await node.end("i")
+        await node.until(lambda: node.running("a"))
