@@ -32,7 +32,7 @@ from .trial_checks import TrialChecks
 
 
 class ConfigController(Actor):
-    """SourceWatches the configuration files and applies their changes. Its messages are in messages.py."""
+    """Watches the configuration files and applies their changes. Its messages are in messages.py."""
 
     def __init__(
         self,

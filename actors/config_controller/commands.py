@@ -110,7 +110,7 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
 
 
 def _damaged_state(store: ConfigCheckpoints, state: State) -> str:
-    """That what was in force is not known; '' if it is, or there was nothing."""
+    """What to say of a history that is lost because its file was damaged; '' if it is not."""
     aside = store.directory / "state.json.damaged"
     if state.history or not aside.exists():
         return ""

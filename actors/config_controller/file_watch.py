@@ -1,4 +1,4 @@
-"""SourceWatches the files of the configuration, and the lock file of the agent, with inotify."""
+"""Watches the files of the configuration, and the lock file of the agent, with inotify."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class LockFileWatch:
 
 
 class SourceWatches:
-    """Both, as far as the kernel allows; each change of that is logged once."""
+    """The watches of the configuration's files and of the lock file, as far as the kernel allows: each change of that
+    is logged once."""
 
     def __init__(self, actor: Actor, files: ConfigFileWatch, lock_file: LockFileWatch | None) -> None:
         self._actor, self.files, self._lock_file = actor, files, lock_file

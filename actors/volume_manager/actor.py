@@ -17,6 +17,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.keyed_locks import KeyedLocks
+from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE
 from actors.shared.plugins.model import CSI
 from actors.shared.plugins.watch import PluginWatch
 from supervision.actor import Actor, Address, on
@@ -44,7 +45,7 @@ from .messages import (
 )
 from .orphan_sweep import SWEEP_SECONDS, OrphanSweep
 from .pod_certificates.api import CertificateApi
-from .pod_certificates.certificates import GATE, PodCertificates
+from .pod_certificates.certificates import PodCertificates
 from .pod_mounts import PodMounts
 from .teardown import Teardown
 from .tools.disposable_calls import DisposableCalls
@@ -117,7 +118,7 @@ class VolumeManager(Actor):
 
     def _make_certificates(self, api: VolumeObjects) -> PodCertificates | None:
         agent = self._agent
-        if agent.standalone or not agent.gate(GATE):
+        if agent.standalone or not agent.gate(POD_CERTIFICATE_GATE):
             return None
         certificate_api = CertificateApi(self, api, agent.node_name)
         return PodCertificates(self, certificate_api, self._refresh_soon, self._wall)

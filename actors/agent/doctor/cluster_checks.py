@@ -24,7 +24,6 @@ from . import node_checks, permissions
 from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
 from .finding import Finding, Level, failure, ok, unknown, warning
 
-SECONDS: Final = 5.0
 API: Final = "API server"
 OLDEST_NODE: Final = 3
 """The number of minor releases that a node may be older than its API server; it must not be newer (version skew
@@ -86,7 +85,7 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
 
     try:
         began = time.time()
-        found, _, headers = client.VersionApi(api).get_code_with_http_info(_request_timeout=scaled(SECONDS))
+        found, _, headers = client.VersionApi(api).get_code_with_http_info(_request_timeout=scaled(node_checks.SECONDS))
         ended = time.time()
     except HTTPError as error:
         yield unreachable(server, str(error))

@@ -42,15 +42,15 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
     elif name.startswith("system:node:"):
         text = f"{name}, but this node is {node}: NodeRestriction refuses what it writes"
         yield failure(
-            "identity", text, f"--hostname-override={name.removeprefix('system:node:')}, or another certificate"
+            IDENTITY, text, f"--hostname-override={name.removeprefix('system:node:')}, or another certificate"
         )
     elif name.startswith("system:bootstrap:"):
         yield failure(
-            "identity", f"{name}: no client certificate yet", "kubectl get csr; kubectl certificate approve NAME"
+            IDENTITY, f"{name}: no client certificate yet", "kubectl get csr; kubectl certificate approve NAME"
         )
     else:
         yield warning(
-            "identity", f"{name}, not system:node:{node}", "let the node ask for its own: --bootstrap-kubeconfig"
+            IDENTITY, f"{name}, not system:node:{node}", "let the node ask for its own: --bootstrap-kubeconfig"
         )
 
 

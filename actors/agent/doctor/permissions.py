@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
 
 REVIEW_SECONDS: Final = 5.0
+_CERTIFICATES: Final = "certificates.k8s.io"
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -40,20 +42,19 @@ PERMISSIONS: Final = (
     Permission("patch", "pods", "status"),
     Permission("delete", "pods"),
     Permission("create", "events"),
-    Permission("create", "certificatesigningrequests", group="certificates.k8s.io"),
+    Permission("create", "certificatesigningrequests", group=_CERTIFICATES),
     Permission("list", "services"),
 )
-_CERTIFICATES: Final = "certificates.k8s.io"
 BY_GATE: Final[Mapping[str, tuple[Permission, ...]]] = {
-    "ClusterTrustBundleProjection": (Permission("list", "clustertrustbundles", group=_CERTIFICATES),),
-    "PodCertificateRequest": (
+    TRUST_BUNDLE_GATE: (Permission("list", "clustertrustbundles", group=_CERTIFICATES),),
+    POD_CERTIFICATE_GATE: (
         Permission("create", "podcertificaterequests", group=_CERTIFICATES),
         Permission("list", "podcertificaterequests", group=_CERTIFICATES, of_node=True),
     ),
 }
 """What a node needs, too, where the feature gate is on."""
 REQUESTING: Final = tuple(
-    Permission(verb, "certificatesigningrequests", group="certificates.k8s.io") for verb in ("create", "get", "watch")
+    Permission(verb, "certificatesigningrequests", group=_CERTIFICATES) for verb in ("create", "get", "watch")
 )
 """The permissions for a node's first certificate."""
 _BOOTSTRAPPERS: Final = (

@@ -31,6 +31,7 @@ from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.pod_config.messages import POD_CONFIG
 from actors.shared.api.errors import ApiError
 from actors.shared.kube import codec
+from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Address, on
@@ -38,7 +39,6 @@ from supervision.addresses import ActorName
 from supervision.backoff import BackoffPolicy
 from supervision.protocol import FORK_SERVER
 
-from . import certificate_requests, trust_bundles
 from .assigned_config_feed import AssignedConfigFeed
 from .cached_collection import CachedCollection, trimmed_service
 from .certificate_requests import CertificateRequestFeed
@@ -157,9 +157,9 @@ class KubeClient(ApiActor):
             self.log.warning("pod %s/%s cannot be read: %s", item.namespace, item.name, error)
             refs = {}
         self.objects.refer(item.uid, refs)
-        if self.agent.gate(trust_bundles.GATE):
+        if self.agent.gate(TRUST_BUNDLE_GATE):
             self.trust_bundles.see_pod(item.data)
-        if self.agent.gate(certificate_requests.GATE):
+        if self.agent.gate(POD_CERTIFICATE_GATE):
             self.certificate_requests.see_pod(item.data)
         self._count()
 

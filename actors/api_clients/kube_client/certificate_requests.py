@@ -15,7 +15,6 @@ from .pod_feed import CollectionOwner
 
 PLURAL: Final = "podcertificaterequests"
 PATH: Final = f"/apis/certificates.k8s.io/v1beta1/{PLURAL}"
-GATE: Final = "PodCertificateRequest"
 _MENTION: Final = b'"podCertificate"'
 """What the JSON of each pod with such a source has."""
 

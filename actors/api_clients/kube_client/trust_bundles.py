@@ -15,6 +15,7 @@ import msgspec
 from actors.api_clients.messages import GetTrustBundles, TrustBundles
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.kube import codec
+from actors.shared.kube.credential_sources import NO_TRUST_BUNDLES
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.trust_bundles import ClusterTrustBundle
 from supervision.errors import UNREADABLE
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
 PLURAL: Final = "clustertrustbundles"
 VERSIONS: Final = ("v1beta1", "v1alpha1")
 """Of certificates.k8s.io, the first choice first, as the kubelet has them."""
-GATE: Final = "ClusterTrustBundleProjection"
 _MENTION: Final = b'"clusterTrustBundle"'
 """What the JSON of each pod with such a source has."""
 AGAIN_SECONDS: Final = 60.0
-NOT_SUPPORTED: Final = "ClusterTrustBundle projection is not supported in static kubelet mode"
-"""The kubelet's words for any reason for which it looks at no bundle."""
 _NOT_SYNCED: Final = "ClusterTrustBundle informer has not yet synced"
 _UNDETERMINED: Final = (
     "failed to ensure informer manager for ClusterTrustBundles: failed to determine which informer manager to choose"
@@ -92,7 +90,7 @@ class TrustBundleFeed:
         while True:
             try:
                 path = await self._path()
-                self._error = "" if path else f"{NOT_SUPPORTED} (the API server has no ClusterTrustBundles)"
+                self._error = "" if path else f"{NO_TRUST_BUNDLES} (the API server has no ClusterTrustBundles)"
             except ApiError as error:
                 path, self._error = "", f"{_UNDETERMINED}: {error}"
             if path:

@@ -11,6 +11,11 @@ from . import formats
 from .label_selector import LabelSelector
 from .meta import Api
 
+TRUST_BUNDLE_GATE: Final = "ClusterTrustBundleProjection"
+POD_CERTIFICATE_GATE: Final = "PodCertificateRequest"
+"""The feature gates of the two sources."""
+NO_TRUST_BUNDLES: Final = "ClusterTrustBundle projection is not supported in static kubelet mode"
+"""The kubelet's words for any reason for which it looks at no bundle."""
 KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 MIN_EXPIRATION: Final = 3600
 MAX_EXPIRATION: Final = 91 * 86400

@@ -38,6 +38,8 @@ KEPT_SECONDS: Final = 10.0
 FIRST_RATE_SECONDS: Final = 0.2
 """The time between the two looks at a cgroup that has no rate yet."""
 _AT_ONCE: Final = 16
+RunningPods = list[tuple[Sandbox, list[CriContainer]]]
+"""The ready sandboxes, one per pod, each with its running containers."""
 
 
 class _Groups(NamedTuple):
@@ -76,29 +78,20 @@ class Collector:
 
         Without `disks` it does not wait for them.
         """
-        if self._cached is None or self._clock() - self._cached[0] > most_seconds or await self._misses_one():
+        running = await self._running()
+        cached = self._cached
+        if cached is None or self._clock() - cached[0] > most_seconds or _lacks_one(cached[1], running):
             if self._looking is None or self._looking.done():
-                self._looking = asyncio.ensure_future(self._collect())
+                self._looking = asyncio.ensure_future(self._collect(running))
             found = await asyncio.shield(self._looking)
         else:
-            found = self._cached[1]
+            found = cached[1]
         if disks:
             await self._disks.measure(found)
         return self._disks.with_disks(found)
 
-    async def _misses_one(self) -> bool:
-        """Whether a container runs, or a sandbox is ready, that the cached sample lacks."""
-        if self._cached is None:
-            return True
-        sampled = {pod.sandbox.id: {one.container.id for one in pod.containers} for pod in self._cached[1].pods}
-        return any(
-            box.id not in sampled or not {one.id for one in inside} <= sampled[box.id]
-            for box, inside in await self._running()
-        )
-
     # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
-    async def _running(self) -> list[tuple[Sandbox, list[CriContainer]]]:
-        """The ready sandboxes, one per pod, each with its running containers."""
+    async def _running(self) -> RunningPods:
         sandboxes, containers = await asyncio.gather(
             self._runtime.list_pod_sandboxes(), self._runtime.list_containers()
         )
@@ -108,8 +101,8 @@ class Collector:
                 inside.setdefault(container.sandbox_id, []).append(container)
         return [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
 
-    async def _collect(self) -> UsageSample:
-        running, stats = await asyncio.gather(self._running(), self._container_stats())
+    async def _collect(self, running: RunningPods) -> UsageSample:
+        stats = await self._container_stats()
         self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
         groups, found = self._groups(), await self._pods(running, stats)
         again = [one for one, pod in zip(running, found, strict=True) if not all(map(_has_rate, _parts(pod)))]
@@ -145,9 +138,7 @@ class Collector:
         except CriError:
             return {}  # then only the sizes of writable layers are unknown
 
-    async def _pods(
-        self, running: list[tuple[Sandbox, list[CriContainer]]], stats: dict[str, ContainerStats]
-    ) -> list[PodSample]:
+    async def _pods(self, running: RunningPods, stats: dict[str, ContainerStats]) -> list[PodSample]:
         found = []
         for count, (sandbox, containers) in enumerate(running):
             if count % _AT_ONCE == _AT_ONCE - 1:
@@ -234,6 +225,12 @@ class Collector:
 def _parts(pod: PodSample) -> list[CgroupSample]:
     own = (pod.measured, pod.sandbox_measured)
     return [one for one in own if one is not None] + [one.measured for one in pod.containers]
+
+
+def _lacks_one(sample: UsageSample, running: RunningPods) -> bool:
+    """Whether a container runs, or a sandbox is ready, that the sample lacks."""
+    sampled = {pod.sandbox.id: {one.container.id for one in pod.containers} for pod in sample.pods}
+    return any(box.id not in sampled or not {one.id for one in inside} <= sampled[box.id] for box, inside in running)
 
 
 def _has_rate(measured: CgroupSample) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from actors.api_clients.messages import ObjectRef
+from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import VolumeProjection
@@ -26,8 +27,7 @@ LOOK_SECONDS: Final = 60.0
 LOOK_JITTER: Final = 1.0
 WAIT_SECONDS: Final = 2.0
 """How long a mount waits for the first certificate: a signer of the cluster mostly answers at once."""
-GATE: Final = "PodCertificateRequest"
-GATE_OFF: Final = f"unimplemented (the feature gate {GATE} is off)"
+GATE_OFF: Final = f"unimplemented (the feature gate {POD_CERTIFICATE_GATE} is off)"
 """Begins with the kubelet's words."""
 STATES: Final = "kubelet_podcertificate_states"
 

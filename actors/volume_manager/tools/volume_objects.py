@@ -18,6 +18,7 @@ from actors.api_clients.messages import (
     ObjectState,
     TrustBundles,
 )
+from actors.shared.kube.credential_sources import NO_TRUST_BUNDLES, TRUST_BUNDLE_GATE
 from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.service_tokens import ServiceTokens
 from actors.volume_manager.files.trust_anchors import BundleQuery
@@ -25,11 +26,7 @@ from supervision.actor import Actor, AskError
 
 OBJECT_SECONDS: Final = 5.0
 CALL_SECONDS: Final = 15.0
-GATE: Final = "ClusterTrustBundleProjection"
-GATE_OFF: Final = (
-    f"ClusterTrustBundle projection is not supported in static kubelet mode (the feature gate {GATE} is off)"
-)
-"""Begins with the kubelet's words."""
+GATE_OFF: Final = f"{NO_TRUST_BUNDLES} (the feature gate {TRUST_BUNDLE_GATE} is off)"
 AT_ONCE: Final = 4
 """The most objects that are on their way: each may have a megabyte, and a volume names any number."""
 MOST_BYTES: Final = 24 << 20
@@ -77,7 +74,7 @@ class VolumeObjects:
         return found
 
     async def trust_bundles(self, query: BundleQuery) -> TrustBundles:
-        if not self._gate(GATE):
+        if not self._gate(TRUST_BUNDLE_GATE):
             return TrustBundles(error=GATE_OFF)
         question = GetTrustBundles(query.name, query.signer, OBJECT_SECONDS)
         try:
