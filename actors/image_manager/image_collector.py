@@ -20,6 +20,7 @@ from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan, sh
 from .pull_record_store import PullRecords
 
 COLLECT_SECONDS: Final = 300.0
+OBSERVE_RETRY_SECONDS: Final = 5.0
 FAILURES_LOGGED: Final = 3
 _AT_ONCE: Final = 16
 """The number of containers whose status is requested at the same time."""
@@ -47,9 +48,27 @@ class ImageCollector:
         self._failures = 0
 
     def begin(self) -> None:
-        """Start periodic collections, unless nothing would ever be removed."""
-        if self._thresholds.high_percent < 100 or self._thresholds.maximum_age:
-            self._actor.every(COLLECT_SECONDS, self.collect)
+        """Record the images and their use at once, then every 5 minutes, and collect then, unless that is off.
+
+        The records are kept in any case: `remove_unused` needs the ages of the images.
+        """
+        self._actor.start_task(self._observe_first(), "images in use")
+        collects = self._thresholds.high_percent < 100 or self._thresholds.maximum_age > 0
+        self._actor.every(COLLECT_SECONDS, self.collect if collects else self._observe)
+
+    async def _observe_first(self) -> None:
+        """Retry until the runtime answers: it may start after the agent."""
+        while not await self._observe():
+            await self._actor.pause(OBSERVE_RETRY_SECONDS)
+
+    async def _observe(self) -> bool:
+        """Whether the runtime has answered."""
+        try:
+            await self._list_images()
+        except CriError as error:
+            self._actor.log.warning("images in use are not known: %s", error)
+            return False
+        return True
 
     async def collect(self) -> None:
         """Run one collection. As in the kubelet, a failure is logged as an error from the second consecutive one on."""

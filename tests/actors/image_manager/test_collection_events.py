@@ -27,6 +27,7 @@ async def test_a_collection_that_fails_twice_is_an_event_of_a_node_that_has_join
     context = Agent(config=KubeletConfiguration(), root_dir=str(tmp_path), standalone=standalone, node_name="n1")
     async with Harness(ImageManager, name="image_manager", context=context) as harness:
         harness.disposables[DISK] = lambda path: [100, 50]
+        await harness.settle()  # until the images are recorded for the first time
         fake.faults.add("ListImages", Fault(error="UNKNOWN", details="odd", times=2))
         for expected in ([], ["ImageGCFailed"], ["ImageGCFailed"]):
             await harness.advance(COLLECT_SECONDS)

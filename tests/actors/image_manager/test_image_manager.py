@@ -15,8 +15,15 @@ import pytest
 from actors.api_clients.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
-from actors.image_manager.image_collector import COLLECT_SECONDS
-from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady, PullSecret
+from actors.image_manager.image_collector import COLLECT_SECONDS, OBSERVE_RETRY_SECONDS
+from actors.image_manager.messages import (
+    EnsureImage,
+    GetImages,
+    ImageFailed,
+    ImageReady,
+    PullSecret,
+    RemoveUnusedImages,
+)
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
@@ -135,6 +142,8 @@ def test_policy_never_never_pulls(fake):
 @pytest.mark.parametrize("image", ["Bad Name", "UPPER", ""])
 def test_an_invalid_image_name_is_reported_without_a_call_to_the_runtime(fake, image):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.settle()
+        del fake.calls[:]  # the first listing of the images
         assert (await harness.ask(wanted(image))).reason == "InvalidImageName"
         assert fake.calls == []
 
@@ -239,14 +248,30 @@ AGELESS: dict[str, Any] = {"imageMinimumGCAge": Duration(0)}
 def test_a_full_disk_removes_unused_images_only(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(wanted())
-        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [1000, 10]
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [10**12, 10]
         await harness.advance(COLLECT_SECONDS)
-        assert len(fake.requests_for("RemoveImage")) >= 1
         left = (await harness.deliver(GetImages())).images
         assert not any(IMAGE in one.names for one in left)
 
     add_image(fake, IMAGE)
     tell(story, fake, **AGELESS)
+
+
+@pytest.mark.parametrize("high_percent", [100, 85])
+def test_images_that_were_there_at_the_start_are_old_enough_for_an_eviction_two_minutes_later(fake, high_percent):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        harness.actor._collector._clock = lambda: harness.clock.now
+        await harness.advance(OBSERVE_RETRY_SECONDS)
+        await harness.advance(115.0 - OBSERVE_RETRY_SECONDS)
+        await harness.deliver(RemoveUnusedImages())
+        assert fake.requests_for("RemoveImage") == []
+        await harness.advance(11.0)
+        await harness.deliver(RemoveUnusedImages())
+        assert fake.requests_for("RemoveImage") != []
+
+    add_image(fake, IMAGE)
+    fake.faults.add("ListImages", Fault(error="UNAVAILABLE", times=1))
+    tell(story, fake, imageGCHighThresholdPercent=high_percent)
 
 
 def test_an_image_that_a_container_has_as_a_volume_is_in_use(fake):
