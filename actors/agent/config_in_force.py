@@ -12,14 +12,13 @@ from actors.shared.config.loading import load
 from actors.shared.config.shown_fields import chosen, chosen_plain, flat, masked, print_rows, shown_value
 from actors.shared.config.sources.effective import lookup
 from supervision.cli.command import Context
+from supervision.cli.document import document_text
 
 _BY_RUNTIME: Final = "cgroupDriver"
 """The field for which the runtime's answer counts."""
 
 
-def show(
-    fields: Sequence[str], flags: Sequence[str], context: Context, flagz: Flagz, as_json: bool, out: TextIO
-) -> int:
+def show(fields: Sequence[str], flags: Sequence[str], context: Context, flagz: Flagz, form: str, out: TextIO) -> int:
     """Print every value that is in force, or those of `fields`, with its source. `flagz`: the agent's answer. Raises
     ConfigErrors, CommandError."""
     answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
@@ -27,10 +26,10 @@ def show(
     agent = load(flags, in_force=True)
     every = rows(flat(agent.config), plain, agent.config_sources, flagz.waiting)
     wanted = chosen(fields, list(every), agent.config_sources)
-    if as_json:
+    if form:
         found = chosen_plain(fields, masked(plain), wanted, agent.config_sources)
         told = {"waiting": flagz.waiting, "refused": flagz.refused, "source": flagz.source}
-        out.write(msgspec.json.format(msgspec.json.encode({**found, **told})).decode() + "\n")
+        out.write(document_text({**found, **told}, form) + "\n")
         return 0
     for line in notes(flagz):
         out.write(f"note: {line}\n")

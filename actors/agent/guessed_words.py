@@ -26,7 +26,7 @@ _EXPLAIN: Final = ("config", "explain")
 _CHECK: Final = ("manifest", "check")
 _NODES: Final = ("node", "nodes", "no")
 _VALUED: Final = frozenset({
-    "-n", "--namespace", "-o", "--output", "-l", "--selector", "--root-dir", "--run-dir", "--timeout",
+    "-n", "--namespace", "-o", "--output", "-l", "--selector", "--root-dir", "--run-dir", "--timeout", "--wait",
 })  # fmt: skip
 """Options that kubectl users put in front, and whose value is the next word."""
 _WELL: Final = "`supervise status`, `supervise doctor`"
@@ -41,6 +41,8 @@ _OF_PODS: Final = (
     "cluster's: `kubectl {0}`"
 )
 _NOT_HERE: Final = "of what the cluster has, `kubectl get {0}`; of what runs here, `supervise pods`, `supervise events`"
+_GET: Final = "get is of pods and events; of {0}: {1}"
+_UNIT: Final = "`systemctl {0} UNIT` of the unit that starts the agent"
 _MEANT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("exec", "attach", "port-forward"), _SHELL),
     **dict.fromkeys(
@@ -74,7 +76,10 @@ _MEANT: Final[Mapping[str, str]] = {
         ("health", "healthz", "info", "is-active", "is-failed", "node", "nodes", "no", "ready", "show", "stats"), _WELL
     ),
     **dict.fromkeys(("journal", "journalctl"), "`supervise logs`"),
-    **dict.fromkeys(("enable", "disable", "mask", "unmask"), "`systemctl {0} UNIT` of the unit that starts the agent"),
+    **dict.fromkeys(("cat", "disable", "enable", "is-enabled", "mask", "unmask"), _UNIT),
+    "daemon-reload": "`systemctl daemon-reload`",
+    **dict.fromkeys(("list-units", "list-unit-files"), "`supervise tree`"),
+    "crictl": "crictl is a command of its own",
     **dict.fromkeys(
         ("run", "up", "serve"), "`supervise start`, or with a runtime and a pod of its own `supervise demo`"
     ),
@@ -89,6 +94,33 @@ _MEANT: Final[Mapping[str, str]] = {
     ),
 }
 """Words that are no command; {0}: the word."""
+_OF_ALL: Final[Mapping[str, str]] = {
+    "status": "status is of the whole agent; of {0}: `supervise tree {0}`, `supervise logs {0}`, or of a pod "
+    "`supervise describe pod {0}`",
+    "stop": "stop is of the whole agent; to have an actor replaced: `supervise inject {0} crash`",
+}
+"""Commands that take no name; {0}: the name."""
+_REFRESHED: Final = "`supervise top` refreshes the tree; `watch supervise {0}`"
+_SORTED: Final = "-o json, and jq, do what that does"
+_JOURNAL: Final = "the last line comes last, and a pager is not started"
+_FOREIGN: Final[Mapping[tuple[str, str], str]] = {
+    **{
+        (command, option): _REFRESHED
+        for command in ("status", "tree", "doctor")
+        for option in ("-w", "--watch", "-f", "--follow")
+    },
+    **dict.fromkeys(
+        (("pods", "--sort-by"), ("pods", "--field-selector"), ("events", "--sort-by"), ("events", "--field-selector")),
+        _SORTED,
+    ),
+    **dict.fromkeys((("logs", "-u"), ("logs", "--unit")), "the name follows the command: `supervise logs pleg`"),
+    **dict.fromkeys((("logs", "-e"), ("logs", "-xe"), ("logs", "-r"), ("logs", "--no-pager")), _JOURNAL),
+    **dict.fromkeys((("logs", "-w"), ("logs", "--watch")), "`supervise logs -f` shows new lines"),
+    ("logs", "-k"): "`journalctl -k`",
+    ("logs", "--until"): "`supervise logs --since` shows all since then",
+    ("pods", "--watch-only"): "`supervise pods -w`",
+}
+"""Options of kubectl, systemctl and journalctl; {0}: the command."""
 _LIST: Final = ": `supervise` lists the commands, each of which takes --help"
 
 
@@ -146,8 +178,8 @@ def meant(words: Sequence[str]) -> str:
     """A hint for a word that is no command but whose purpose is known; '' if it is not known."""
     first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
     if first == "get" and second:
-        first = second.partition("/")[0]
-        return _MEANT.get(first, _NOT_HERE).format(shlex.quote(first))
+        kind = shlex.quote(second.partition("/")[0])
+        return _GET.format(kind, _MEANT.get(kind, _NOT_HERE).format(kind))
     return _MEANT.get(first, "").format(shlex.quote(first))
 
 
@@ -158,18 +190,22 @@ def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]
     first = words[0]
     if not first.startswith("-"):
         if way := meant(words):
-            return f"there is no command {first}: {way}"
+            return way if way.startswith(_GET.partition("{")[0]) else f"there is no command {first}: {way}"
         return f"there is no command {first}{did_you_mean(first, commands, most=2) or _LIST}"
     if command := next((word for word in words if word in commands), ""):
         rest = shlex.join(word for word in words if word != command)
         return f"options follow the command: `supervise {command} {rest}`"
+    if first == "-V":
+        return "-V is no option of supervise itself, did you mean --version?"
     return f"{first} is no option of supervise itself{did_you_mean(first, alone) or _LIST}"
 
 
 def of_another_kind(words: Sequence[str]) -> str:
-    """Why `describe KIND ...` or `top KIND` is not understood; '' if it may be."""
+    """Why `describe KIND ...`, `top KIND` or `status NAME` is not understood; '' if it may be."""
     first, *rest = _options_last(words)
     kind, name = (*_options_last(rest), "", "")[:2] if rest else ("", "")
+    if first in _OF_ALL and kind and not kind.startswith("-"):
+        return _OF_ALL[first].format(shlex.quote(kind))
     if first == "top" and kind in (*_PODS, *_NODES):
         return f"top is of the actors; of {kind}: `kubectl top {kind}`, or on this node `crictl stats`"
     if first != "describe" or kind in ("", *_PODS) or kind.startswith("-"):
@@ -186,6 +222,17 @@ def of_another_kind(words: Sequence[str]) -> str:
             f"describe is of pods; of an actor: `supervise tree`, `supervise incidents {name}`, `supervise logs {name}`"
         )
     return f"describe is of pods, not of {kind}"
+
+
+def of_another_program(words: Sequence[str]) -> str:
+    """What does what an option of another program does, which this command has not; '' if there is none."""
+    for word in words[1:]:
+        if word == "--":
+            break
+        option = word.partition("=")[0]
+        if way := _FOREIGN.get((words[0], option)):
+            return f"there is no option {option}: {way.format(words[0])}"
+    return ""
 
 
 def lines_or_namespace(text: str) -> int | str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,9 @@ from actors.pod_config.limits import MAX_BYTES
 from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
 from actors.pod_config.merged_pods import PodCandidate, choose
 from supervision.cli.command import NOT_WELL, OK
+from supervision.cli.document import FORMS, document_text, form_of
 from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
+from supervision.cli.text import terminal_columns, wrapped
 
 STDIN: Final = "-"
 _NODE: Final = "node"
@@ -78,17 +79,19 @@ def register(subcommands: Any) -> None:
         action="store_true",
         help="as with PreventStaticPodAPIReferences=false: secrets and the like may be named",
     )
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    parser.add_argument("-o", "--output", choices=("text", *FORMS), default="text", help="(default: %(default)s)")
     parser.set_defaults(execute=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0: all are accepted, 1: at least one is refused."""
     found = check_manifests(arguments.files, sys.stdin.buffer, allow_references=arguments.allow_api_references)
-    if arguments.output == "json":
-        text = json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)
+    if form := form_of(arguments.output):
+        text = document_text(found, form)
     else:
-        sys.stderr.write("".join(f"{error}\n" for error in found.errors))
+        columns = terminal_columns(sys.stderr)
+        lines = (line for error in found.errors for line in wrapped(str(error), columns, "    ", ""))
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
         text = _summary(found)
     try:
         sys.stdout.write(f"{text}\n")

@@ -28,7 +28,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.argument_types import count
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context, execute, like
 from supervision.cli.command_parser import CommandSettings
-from supervision.cli.json_lines import JsonLines
+from supervision.cli.line_array import LineArray
 from supervision.state_file import DamagedError
 
 from .inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, why_not
@@ -91,12 +91,21 @@ def run(context: Context) -> int:
         or arguments.previous or arguments.timestamps
     )  # fmt: skip
     if not (arguments.pod or namespace or (arguments.actor and _is_no_actor(context))):
+        if arguments.of_container:
+            raise CommandError(USAGE, _two_names_text(arguments.actor, arguments.of_container))
         if only_pods:
             options = "-c, --all-containers, --since-time, --previous and --timestamps"
             text = f"{options} are for logs of pods: `supervise logs --pod NAME`"
             raise CommandError(REFUSED, text)
         return actor_logs.run(context)
     return _of_pod(context)
+
+
+def _two_names_text(actor: str, other: str) -> str:
+    return (
+        f"{actor} is an actor, and {other} no container of it: give one name; that of a supervisor, as pod_workers, "
+        f"has the log of all below it; a pod's: `supervise logs --pod {actor} {other}`"
+    )
 
 
 def _namespace(arguments: argparse.Namespace) -> str:
@@ -121,10 +130,10 @@ def _is_no_actor(context: Context) -> bool:
 
 def _of_pod(context: Context) -> int:
     arguments = context.arguments
-    actor_logs.refuse_followed_json(context)
+    actor_logs.refuse_followed_document(context)
     pod, status = find_pod(context)
     query, directory = _query(arguments), logs_dir(context)
-    array = JsonLines(sys.stdout) if context.json else None
+    array = LineArray(sys.stdout, context.form) if context.form else None
     if arguments.all_containers:
         for container in all_containers(pod):
             try:
@@ -162,7 +171,7 @@ def _lines_of(arguments: argparse.Namespace) -> int:
 
 def _show_one(
     context: Context, directory: str, found: tuple[Pod, PodStatus], container: str, query: LogQuery,
-    array: JsonLines | None,
+    array: LineArray | None,
 ) -> None:  # fmt: skip
     """Show the log of one container. Raises CommandError."""
     pod, status = found
@@ -181,7 +190,7 @@ def _others(pod: Pod, container: str) -> str:
     return "" if find_container(pod, container) else f": it has {', '.join(one.name for one in all_containers(pod))}"
 
 
-async def _show(context: Context, directory: str, log: LogFile, query: LogQuery, array: JsonLines | None) -> None:
+async def _show(context: Context, directory: str, log: LogFile, query: LogQuery, array: LineArray | None) -> None:
     async def running() -> bool:
         try:
             return log.runs_in(find_pod(context)[1])

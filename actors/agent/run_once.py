@@ -19,13 +19,14 @@ import msgspec
 
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
-from actors.shared.config.commands import take_option
+from actors.shared.config.commands import take_form, take_option
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import tied
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
+from supervision.cli.document import document_text
 from supervision.cli.text import folded, terminal_columns
 from supervision.client import Client
 from supervision.errors import AskError
@@ -39,7 +40,7 @@ STOP_SECONDS: Final = 60.0
 HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 """Waiting reasons that only a change of the pod can end."""
 ABOUT: Final = """\
-Usage: supervise run-once [--timeout=SECONDS] [-o json] [flags of start]
+Usage: supervise run-once [--timeout=SECONDS] [-o json|yaml] [flags of start]
 
 Starts the static pods of staticPodPath and staticPodURL, prints what became of
 each, and ends. The pods go on.
@@ -102,7 +103,7 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.write(folded(ABOUT, terminal_columns(sys.stdout)))
         return 0
     try:
-        seconds, as_json, flags = _options(words)
+        seconds, form, flags = _options(words)
         agent = load([*flags, "--runonce=false"])
         if not agent.standalone:
             raise UsageErrors(
@@ -128,8 +129,8 @@ def run(words: Sequence[str]) -> int:
         return 128 + signal.SIGINT
     finally:
         _stop(process)
-    if outcomes or as_json:
-        _show(outcomes, as_json)
+    if outcomes or form:
+        _show(outcomes, form)
     elif not failed:
         sys.stdout.write(f"there are no static pods: {_source_text(agent)}\n")
     return 1 if failed or any(one.outcome != "started" for one in outcomes) else 0
@@ -157,19 +158,17 @@ def _holder(directory: str) -> int:
         return 0
 
 
-def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
-    """Timeout, whether JSON is asked for, and the rest. Raises UsageErrors."""
-    form, rest = take_option(words, "-o", "--output")
+def _options(words: Sequence[str]) -> tuple[float, str, list[str]]:
+    """Timeout, the form of the document that is asked for ('' for text), and the rest. Raises UsageErrors."""
+    form, rest = take_form(words)
     given, rest = take_option(rest, "--timeout")
-    if form not in (None, "text", "json"):
-        raise UsageErrors([ConfigProblem("--output", form, "must be text or json")])
     try:
         seconds = TIMEOUT_SECONDS if given is None else float(given)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise UsageErrors([ConfigProblem("--timeout", str(given), "must be a number of seconds above 0")])
-    return seconds, form == "json", rest
+    return seconds, form, rest
 
 
 def _start_agent(flags: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -221,9 +220,9 @@ def _stop(process: subprocess.Popen[Any]) -> None:
             process.wait()
 
 
-def _show(outcomes: Sequence[RunPodResult], as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(outcomes)).decode() + "\n")
+def _show(outcomes: Sequence[RunPodResult], form: str) -> None:
+    if form:
+        sys.stdout.write(document_text(outcomes, form) + "\n")
         return
     for one in outcomes:
         sys.stdout.write(f"{one.pod}: {one.outcome}{f' ({one.detail})' if one.detail else ''}\n")

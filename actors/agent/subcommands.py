@@ -26,12 +26,15 @@ _ALONE = (*_HELP, "--version")
 
 def run(words: list[str]) -> int:
     """Run one subcommand; the exit code."""
-    from .guessed_words import misspelt, of_another_kind, understood
+    from .guessed_words import misspelt, of_another_kind, of_another_program, understood
 
     if words and (wrong := of_another_kind(words)):
         sys.stderr.write(f"supervise: {wrong}\n")
         return 2
     words = understood(words) if words else words
+    if words and (wrong := of_another_program(words)):
+        sys.stderr.write(f"supervise {words[0]}: {wrong}\n  see `supervise {words[0]} --help`\n")
+        return 2
     if words[:1] == ["run-once"]:
         from actors.agent.run_once import run as run_once
 
@@ -62,7 +65,7 @@ def run(words: list[str]) -> int:
     return int(arguments.execute(arguments))
 
 
-def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+def _check(words: Sequence[str], form: str, out: TextIO) -> int:
     """`config check`, with the checks that the configuration package cannot make; without flags, those of a running
     agent apply."""
     from actors.agent.running_flags import as_started
@@ -70,10 +73,10 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.shared.config.commands import check
 
     with as_started(words, agent_files, sys.stderr) as started:
-        return check(started.flags, as_json, out, validate)
+        return check(started.flags, form, out, validate)
 
 
-def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+def _show(words: Sequence[str], form: str, out: TextIO) -> int:
     """`config show`; without flags the configuration that is in force in a running agent."""
     from actors.agent import config_in_force
     from actors.agent.running_flags import as_started
@@ -83,17 +86,17 @@ def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     fields, flags = positional(words)
     with as_started(flags, agent_files, sys.stderr) as started:
         if started.context is not None and started.flagz is not None:
-            return config_in_force.show(fields, started.flags, started.context, started.flagz, as_json, out)
-        return show([*fields, *started.flags], as_json, out)
+            return config_in_force.show(fields, started.flags, started.context, started.flagz, form, out)
+        return show([*fields, *started.flags], form, out)
 
 
-def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+def _explain(words: Sequence[str], form: str, out: TextIO) -> int:
     """`config explain`, with the effect of a change on a running agent."""
     from actors.config_controller.consumers import effect_of
     from actors.shared.config.commands import explain
     from actors.tree import RELATIONS
 
-    return explain(words, as_json, out, lambda field: effect_of(field, RELATIONS.consumers))
+    return explain(words, form, out, lambda field: effect_of(field, RELATIONS.consumers))
 
 
 def whole_parser(with_flags: Collection[str]) -> argparse.ArgumentParser:

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
-import msgspec
-
 from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
@@ -23,6 +21,7 @@ from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import standing_alone
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
 from supervision.cli.command import REFUSED, CommandError, as_root
+from supervision.cli.document import document_text
 
 from .trial import entry_text
 
@@ -39,7 +38,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+def history(words: Sequence[str], form: str, out: TextIO) -> int:
     """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
     names, flags = positional(words)
     if names:
@@ -48,8 +47,8 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     state = store.state()
     if damaged := _damaged_state(store, state):
         sys.stderr.write(f"note: {damaged}\n")
-    if as_json:
-        out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
+    if form:
+        out.write(document_text(state, form) + "\n")
         return 0
     for entry in state.history:
         out.write(f"{_date(entry)}  {entry_text(entry)}\n")
@@ -57,7 +56,7 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     return 0
 
 
-def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+def rollback(words: Sequence[str], form: str, out: TextIO) -> int:
     """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
     names, flags = positional(words)
     if names[1:]:

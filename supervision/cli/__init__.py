@@ -7,10 +7,11 @@ answers.py         asks several actors; some may not answer
 argument_types.py  types of arguments, for argparse: a number, a duration, a count of lines
 command.py         the common part of all subcommands: finding the agent, asking it, showing results and errors
 command_parser.py  adds a subcommand to the parser, with the options that all subcommands have
+document.py        answers for programs, as JSON or YAML
 health.py          whether the agent is ready, degraded or down, and why
 incidents.py       `supervise incidents`: the incident record, read from its file; works without a running agent
 inject.py          `supervise inject`: injects a fault into an actor, to test its recovery
-json_lines.py      writes lines as one JSON array, each line as it comes
+line_array.py      writes lines as one array, each line as it comes
 log_sources.py     where the log of an agent is: its log file, the file that takes its stderr, or the journal of systemd
 log_times.py       when the lines of a log were written, in either format of `supervision.logs`
 logs.py            `supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -12,8 +11,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-
-import msgspec
 
 from .. import time_scale
 from ..client import Client
@@ -24,6 +21,7 @@ from ..process_stat import is_alive
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
 from ..suggestions import close_to
+from .document import document_text, form_of
 from .text import plain
 
 R = TypeVar("R", bound=Message)
@@ -103,7 +101,8 @@ class Context:
     def __init__(self, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], AgentFiles]) -> None:
         self.arguments = arguments
         self.where = where(arguments)
-        self.json: bool = arguments.output == "json"
+        self.form = form_of(arguments.output)
+        """The form of the document that the user asked for; '' for text."""
 
     def ask(self, question: Message, reply: type[R], name: str = FORK_SERVER, timeout: float = 0.0) -> R:
         """Ask the fork server, or an actor. `timeout`: seconds; 0: the value of --timeout. Raises CommandError."""
@@ -195,8 +194,8 @@ class Context:
         raise CommandError(REFUSED, f"there is no actor {name}{like(name, names)}")
 
     def show(self, data: Any, text: str) -> None:
-        """Print JSON if the user asked for it, else the text."""
-        print(json_text(data) if self.json else plain(as_typed(text)))  # noqa: T201 - it is what the command is for
+        """Print a document if the user asked for one, else the text."""
+        print(document_text(data, self.form) if self.form else plain(as_typed(text)))  # noqa: T201 - it is what the command is for
 
 
 def program() -> str:
@@ -231,11 +230,6 @@ def as_typed(text: str) -> str:
     return text if typed == "supervise" else _COMMAND.sub(lambda _: typed, text)
 
 
-def json_text(data: Any) -> str:
-    """Structs and plain values as indented JSON."""
-    return json.dumps(msgspec.to_builtins(data), indent=2, ensure_ascii=False)
-
-
 def like(name: str, names: Collection[str]) -> str:
     """A hint: actors with a similar name or ending; without one, the command that lists the names."""
     ends = {full.rpartition("/")[2]: full for full in names}
@@ -252,8 +246,8 @@ def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.N
     try:
         return run(Context(arguments, where))
     except CommandError as error:
-        if arguments.output == "json":
-            print(json.dumps({"error": str(error), "code": error.code}))  # noqa: T201
+        if form := form_of(arguments.output):
+            print(document_text({"error": str(error), "code": error.code}, form))  # noqa: T201
         else:
             print(f"supervise: {plain(as_typed(str(error)))}", file=sys.stderr)  # noqa: T201
         return error.code

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .argument_types import count, directory, positive
 from .command import DEFAULT_ROOT_DIR, AgentFiles, Run, TreeOf, default_files, execute
+from .document import FORMS
 from .parser import CODES, CommandHelp, epilog
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def command_parser(
     text: str,
     settings: CommandSettings,
     examples: Sequence[str],
-    outputs: Sequence[str] = ("text", "json"),
+    outputs: Sequence[str] = ("text", *FORMS),
     codes: Mapping[int, str] = CODES,
     asks: bool = True,
 ) -> argparse.ArgumentParser:

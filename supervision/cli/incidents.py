@@ -5,19 +5,23 @@ from __future__ import annotations
 
 import errno
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final, NoReturn
 
 from ..incident_file import MAX_BYTES
 from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
 from .command import OK, REFUSED, CommandError, Context, like
+from .document import YAML, document_text
 from .text import duration, table, table_with_texts, terminal_columns
 
 HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
 _SPARE = ("WORK", "UPTIME", "BACK AFTER")
 """Columns that are left out on a narrow terminal, in this order; -o json has them."""
 _MOST = 100
+FOLLOW_SECONDS: Final = 1.0
 _CAUSE = HEADER.index("CAUSE")
 
 
@@ -30,10 +34,7 @@ def run(context: Context) -> int:
             _refuse(context, path)
         reading = read(path)
     except OSError as error:
-        hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
-        if error.errno == errno.EFBIG:
-            hint = f": the agent keeps at most {MAX_BYTES >> 20} MiB in it, so move away what was written by another"
-        raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}") from None
+        raise _unreadable(context, path, error) from None
     waiting = unwritten(context) if tree else UnwrittenIncidents()
     recorded = [*reading.incidents, *waiting.incidents]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
@@ -47,9 +48,50 @@ def run(context: Context) -> int:
     if waiting.incidents:
         text = f"{len(waiting.incidents)} of these wait in the agent's memory, as {path} cannot be written"
         print(f"supervise: {text}: {waiting.error}", file=sys.stderr)  # noqa: T201
-    text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
-    context.show(found, text if found else f"no incidents in {path}")
-    return OK
+    if not arguments.follow:
+        text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
+        context.show(found, text if found else f"no incidents in {path}")
+        return OK
+    if not found:
+        print(f"supervise: no incidents in {path}; waiting for one", file=sys.stderr)  # noqa: T201
+    return _follow(context, path, recorded, found)
+
+
+def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequence[Incident]) -> NoReturn:
+    """Print those found, then each that comes, until Ctrl-C. `known`: all that are there already."""
+    arguments, widths = context.arguments, list[int]()
+    seen = {_identity(one) for one in known}
+    while True:
+        if context.form:
+            for one in found:
+                print("---\n" * (context.form == YAML) + document_text(one, context.form))  # noqa: T201
+        elif found:
+            begun = bool(widths)
+            text = lines(found, terminal_columns(sys.stdout), widths, full=arguments.full)
+            print("\n".join(text[1:] if begun else text))  # noqa: T201
+        sys.stdout.flush()
+        time.sleep(FOLLOW_SECONDS)
+        try:
+            recorded = [*read(path).incidents, *unwritten(context).incidents]
+        except FileNotFoundError:
+            recorded = []
+        except OSError as error:
+            raise _unreadable(context, path, error) from None
+        fresh = [one for one in recorded if _identity(one) not in seen]
+        seen |= {_identity(one) for one in fresh}
+        found = [one for one in fresh if not arguments.actor or _is_of(one.actor, arguments.actor)]
+
+
+def _identity(incident: Incident) -> tuple[str, str, int, str]:
+    """The same in memory and in the file."""
+    return incident.time, incident.actor, incident.incarnation, incident.cause
+
+
+def _unreadable(context: Context, path: Path, error: OSError) -> CommandError:
+    hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
+    if error.errno == errno.EFBIG:
+        hint = f": the agent keeps at most {MAX_BYTES >> 20} MiB in it, so move away what was written by another"
+    return CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}")
 
 
 def incident_file(context: Context) -> Path:
@@ -103,17 +145,17 @@ def _row(incident: Incident) -> tuple[str, ...]:
     )
 
 
-def lines(incidents: Sequence[Incident], columns: int, *, full: bool) -> list[str]:
-    """A table; `full`: with tracebacks and stacks. If the table is wider than `columns` of the terminal (0: no limit),
-    the cause is below each row; if that is too wide, too, spare columns are left out."""
-    header, *rows = _table([_row(incident) for incident in incidents], columns)
+def lines(incidents: Sequence[Incident], columns: int, widths: list[int] | None = None, *, full: bool) -> list[str]:
+    """A table; `full`: with tracebacks and stacks; `widths`: see `text.table`. If the table is wider than `columns` of
+    the terminal (0: no limit), the cause is below each row; if that is too wide, too, spare columns are left out."""
+    header, *rows = _table([_row(incident) for incident in incidents], columns, widths)
     details = [[f"    {line}" for line in one.detail.splitlines()] if full else [] for one in incidents]
     return [*header, *(line for row, detail in zip(rows, details, strict=True) for line in (*row, *detail))]
 
 
-def _table(rows: Sequence[tuple[str, ...]], columns: int) -> list[list[str]]:
+def _table(rows: Sequence[tuple[str, ...]], columns: int, widths: list[int] | None) -> list[list[str]]:
     """The lines of the header and of each row."""
-    plain = table(HEADER, rows)
+    plain = table(HEADER, rows, widths)
     if not columns or max(map(len, plain)) <= columns:
         return [[line] for line in plain]
     header, *last = [(*row[:_CAUSE], *row[_CAUSE + 1 :], row[_CAUSE]) for row in (HEADER, *rows)]

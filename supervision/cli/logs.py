@@ -14,7 +14,7 @@ from typing import Final
 from ..logs import actor_of
 from ..protocol import Done, SetLogLevel, Tree
 from .command import NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
-from .json_lines import JsonLines
+from .line_array import LineArray
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
 from .text import duration
@@ -31,7 +31,7 @@ def run(context: Context) -> int:
     arguments = context.arguments
     if arguments.level is not None:
         return _set_level(context)
-    refuse_followed_json(context)
+    refuse_followed_document(context)
     now = time.time()
     least = now - arguments.since if arguments.since else 0.0
     source, name, actor = _source_and_actor(context, least)
@@ -43,8 +43,8 @@ def run(context: Context) -> int:
         with source as (there, coming):
             number = lines_of(arguments)
             last = deque(wanted(there), maxlen=number) if number else wanted(there)
-            if context.json:
-                array = JsonLines(sys.stdout)
+            if context.form:
+                array = LineArray(sys.stdout, context.form)
                 for line in last:
                     array.add(line)
                 array.end()
@@ -65,10 +65,11 @@ def run(context: Context) -> int:
     return OK
 
 
-def refuse_followed_json(context: Context) -> None:
-    """Raises CommandError for -f with -o json: the lines are one JSON array, which would never end."""
-    if context.json and context.arguments.follow:
-        raise CommandError(USAGE, "-f and -o json exclude each other: JSON is one array of the lines there are")
+def refuse_followed_document(context: Context) -> None:
+    """Raises CommandError for -f with -o json or yaml: the lines are one array, which would never end."""
+    if context.form and context.arguments.follow:
+        text = f"-f and -o {context.form} exclude each other: that is one array of the lines there are"
+        raise CommandError(USAGE, text)
 
 
 def lines_of(arguments: argparse.Namespace) -> int:

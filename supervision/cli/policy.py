@@ -34,7 +34,7 @@ def check(context: Context, tree_of: TreeOf, default_file: str) -> int:
     try:
         policies = load(path, tree, also_known)
     except PolicyError as error:
-        if context.json:
+        if context.form:
             context.show({"valid": False, "problems": error.problems}, "")
         else:
             print(plain(str(error)), file=sys.stderr)  # noqa: T201 - what is wrong goes to stderr

@@ -18,6 +18,7 @@ from ..protocol import Fault
 from .argument_types import count, number, positive, since, whole_number
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
 from .command_parser import CommandSettings, command_parser
+from .document import FORMS, WIDE
 from .parser import CODES, LOCAL_CODES, CommandHelp, epilog
 
 _ONLY: Final = "only this actor and those below it"
@@ -36,6 +37,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         "every actor with pid, state, uptime, restarts, memory, mailbox and last incident",
         ("supervise tree", "supervise tree pod_workers", "supervise tree -o json"),
         {**CODES, REFUSED: "no such actor; the agent is another user's"},
+        ("text", WIDE, *FORMS),
     )
     parser.add_argument("actor", nargs="?", default="", help=_ONLY)
     _stop(adding)
@@ -51,7 +53,12 @@ class _Adding:
         self._subcommands, self.settings = subcommands, settings
 
     def add(
-        self, name: str, text: str, examples: Sequence[str], codes: Mapping[int, str] = CODES
+        self,
+        name: str,
+        text: str,
+        examples: Sequence[str],
+        codes: Mapping[int, str] = CODES,
+        outputs: Sequence[str] = ("text", *FORMS),
     ) -> argparse.ArgumentParser:
         """Add a subcommand. Its module is imported only when it is called."""
 
@@ -59,7 +66,7 @@ class _Adding:
             code: int = import_module(f"{__package__}.{name}").run(context)
             return code
 
-        return command_parser(self._subcommands, name, run, text, self.settings, examples, codes=codes)
+        return command_parser(self._subcommands, name, run, text, self.settings, examples, outputs, codes)
 
 
 def _status(subcommands: Any, settings: CommandSettings) -> None:
@@ -114,7 +121,12 @@ def _incidents(adding: _Adding) -> None:
     parser = adding.add(
         "incidents",
         "recorded faults, newest last; works without a running agent",
-        ("supervise incidents", "supervise incidents pleg --full", "supervise incidents -n 5 -o json"),
+        (
+            "supervise incidents",
+            "supervise incidents pleg --full",
+            "supervise incidents -n 5 -o json",
+            "supervise incidents -f",
+        ),
         {
             **LOCAL_CODES,
             NOT_RUNNING: "no agent runs there, and none has ever",
@@ -126,6 +138,7 @@ def _incidents(adding: _Adding) -> None:
         "-n", "--lines", type=count, default=20, metavar="N", help="show the last N; 0: all (default: 20)"
     )
     parser.add_argument("--full", action="store_true", help="with tracebacks and stacks")
+    parser.add_argument("-f", "--follow", "-w", "--watch", action="store_true", help="keep showing new ones")
     parser.add_argument("--file", default="", help="read this file instead")
 
 

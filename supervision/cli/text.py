@@ -10,7 +10,7 @@ from typing import TextIO
 
 from ..protocol import FORK_SERVER, ActorState
 
-_LEAST_COLUMNS = 40
+_LEAST_COLUMNS = 30
 _EXAMPLE = re.compile(r" {4}[^ \d]")
 _LABEL = re.compile(r" {2}\w+: +| +\d {2}| +")
 """What a line begins with: a word with a colon, an exit code, or an indent alone."""
@@ -60,20 +60,29 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int
 def narrow_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]) -> list[str]:
     """The table. If it is wider than `columns`, the width of the terminal (0: no limit), `spare` columns are left out
     in their order until it fits. A last line names the columns left out."""
-    lines, gone = _without_spare(header, rows, columns, spare)
-    return [*lines, *wrapped(f"not in {columns} columns: {', '.join(gone)}", columns)] if gone else lines
+    gone = left_out(header, rows, columns, spare)
+    return [*table(*without(gone, header, rows)), *left_out_text(gone, columns)]
 
 
-def _without_spare(
-    header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]
-) -> tuple[list[str], Sequence[str]]:
-    """The lines of the table, and the columns that are left out."""
-    lines, gone = table(header, rows), 0
-    while columns and gone < len(spare) and max(map(len, lines)) > columns:
+def left_out(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]) -> Sequence[str]:
+    """The `spare` columns, in their order, for which a table of at most `columns` letters (0: no limit) has no room."""
+    gone = 0
+    while columns and gone < len(spare) and max(map(len, table(*without(spare[:gone], header, rows)))) > columns:
         gone += 1
-        kept = [at for at, name in enumerate(header) if name not in spare[:gone]]
-        lines = table([header[at] for at in kept], [[row[at] for at in kept] for row in rows])
-    return lines, spare[:gone]
+    return spare[:gone]
+
+
+def without(
+    gone: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The header and the rows without these columns."""
+    kept = [at for at, name in enumerate(header) if name not in gone]
+    return [header[at] for at in kept], [[row[at] for at in kept] for row in rows]
+
+
+def left_out_text(gone: Sequence[str], columns: int) -> list[str]:
+    """The lines that name the columns for which the terminal has no room; none if there are none."""
+    return wrapped(f"not in {columns} columns: {', '.join(gone)}", columns) if gone else []
 
 
 def table_with_texts(
@@ -84,13 +93,18 @@ def table_with_texts(
     spare: Sequence[str] = (),
 ) -> list[list[str]]:
     """The lines of a table whose last cells are sentences, header first, one list per row. If the table is wider than
-    `columns` (0: no limit), the sentences are below their rows, and `spare` columns are left out until these fit."""
+    `columns` (0: no limit), the sentences are below their rows, and `spare` columns are left out until these fit; rows
+    that still do not fit are folded."""
     lines = table(header, rows, widths)
     if not columns or max(map(len, lines)) <= columns:
         return [[line] for line in lines]
-    firsts, _ = _without_spare(header[:-1], [row[:-1] for row in rows], columns, spare)
+    shorter = [row[:-1] for row in rows]
+    names, cells = without(left_out(header[:-1], shorter, columns, spare), header[:-1], shorter)
+    firsts = [[line] for line in table(names, cells)]
+    if max(len(line) for lines in firsts for line in lines) > columns:
+        firsts = [wrapped("  ".join(row), columns, "  ", "") for row in (names, *cells)]
     below = [wrapped(row[-1], columns, "    ") if row[-1] != "-" else [] for row in rows]
-    return [firsts[:1], *([line, *said] for line, said in zip(firsts[1:], below, strict=True))]
+    return [firsts[0], *([*first, *said] for first, said in zip(firsts[1:], below, strict=True))]
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:

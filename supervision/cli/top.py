@@ -12,7 +12,8 @@ import msgspec
 
 from ..process_stat import cpu_seconds
 from ..protocol import ActorState, Done, Inject, Tree
-from .command import OK, CommandError, Context, json_text
+from .command import OK, CommandError, Context
+from .document import YAML, document_text
 from .text import narrow_table, terminal_columns
 from .top_frame import COLUMNS, frame, rows
 from .top_keys import TopView, press
@@ -70,13 +71,14 @@ def rates(old: TreeSample, new: TreeSample, actor: ActorState) -> tuple[float, f
 
 
 def run(context: Context) -> int:
-    if sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not context.json:
+    if sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not context.form:
         return _with_keys(context)
     arguments, samples, shown = context.arguments, Samples(), 0
     while True:
         samples.add(TreeSample(context.tree(), time.monotonic()))
         columns = terminal_columns(sys.stdout)
-        print(json_text(_data(samples)) if context.json else "\n".join(page(samples, columns)), flush=True)  # noqa: T201
+        text = document_text(_data(samples), context.form) if context.form else "\n".join(page(samples, columns))
+        print("---\n" * (context.form == YAML) + text, flush=True)  # noqa: T201
         shown += 1
         if arguments.count and shown >= arguments.count:
             return OK

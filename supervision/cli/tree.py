@@ -9,6 +9,7 @@ import msgspec
 
 from ..protocol import FORK_SERVER, ActorState, Tree
 from .command import OK, Context
+from .document import WIDE
 from .health import of_actors, unwell
 from .signals import stopped_by_signal
 from .text import branches, duration, narrow_table, size, terminal_columns, wrapped
@@ -24,7 +25,7 @@ def run(context: Context) -> int:
     if context.arguments.actor:
         shown, top = chosen(tree, context.full_name(context.arguments.actor, tree))
     rows = [row(name, actor) for name, actor in branches(shown, top)]
-    columns = terminal_columns(sys.stdout)
+    columns = 0 if context.arguments.output == WIDE else terminal_columns(sys.stdout)
     first = wrapped(headline(tree, stopped_by_signal(tree.actors)), columns, "  ", "")
     context.show(
         msgspec.structs.replace(tree, actors=shown), "\n".join([*first, *narrow_table(HEADER, rows, columns, _SPARE)])

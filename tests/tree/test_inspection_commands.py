@@ -75,7 +75,7 @@ def test_pods_that_wait_and_manifests_that_were_refused_are_shown(node: Node) ->
 
 def test_wide_json_and_yaml_show_more(node: Node) -> None:
     assert "pod_workers/worker/" in node.supervise("pods", "-o", "wide").stdout
-    assert json.loads(node.supervise("pods", "web", "-o", "json").stdout)["items"][0]["metadata"]["name"] == "web-n1"
+    assert json.loads(node.supervise("pods", "web", "-o", "json").stdout)["metadata"]["name"] == "web-n1"
     assert yaml.safe_load(node.supervise("pods", "-o", "yaml").stdout)["kind"] == "PodList"
 
 
@@ -85,6 +85,27 @@ def test_one_pod_is_described_under_the_name_of_its_manifest(node: Node) -> None
     assert done.stdout.startswith("Pod:        shop/web-n1\n")
     assert "Source:     file" in done.stdout
     assert " nginx" in next(line for line in done.stdout.splitlines() if "Image:" in line)
+
+
+def test_without_a_name_all_pods_are_described(node: Node) -> None:
+    done = node.supervise("describe", "pod")
+    assert done.stdout.startswith("Pod:        shop/web-n1\n")
+    assert "refused: " in done.stdout
+    assert json.loads(node.supervise("describe", "pod", "-o", "json").stdout)["kind"] == "PodList"
+    assert "-w needs the name of a pod" in node.supervise("describe", "pod", "-w").stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["status", "tree", "top -n 1", "incidents", "policy show", "doctor", "logs -n 3", "events", "config history"],
+)
+def test_every_document_is_the_same_in_yaml(node: Node, command: str) -> None:
+    done = node.supervise(*command.split(), "-o", "yaml")
+    assert "error" not in done.stderr
+    as_json = json.loads(node.supervise(*command.split(), "-o", "json").stdout)
+    as_yaml = yaml.safe_load(done.stdout)
+    assert type(as_yaml) is type(as_json)
+    assert list(as_yaml)[:1] == list(as_json)[:1] or isinstance(as_yaml, list)
 
 
 def test_a_missing_pod_is_an_error_with_a_hint(node: Node) -> None:
@@ -167,7 +188,7 @@ def test_the_error_names_the_actor_that_holds_the_events(node: Node) -> None:
     with stopped(node, EVENT_CLIENT):
         done = node.supervise("events")
     assert (done.returncode, done.stdout) == (5, "")
-    assert done.stderr == f"supervise: {EVENT_CLIENT} is stopped by a signal\n"
+    assert done.stderr.startswith(f"supervise: {EVENT_CLIENT} is stopped by a signal; earlier events are in its log: ")
 
 
 def test_a_follower_of_pods_reports_the_end_of_the_agent_and_follows_the_next_one(tmp_path: Path) -> None:

@@ -31,10 +31,10 @@ from supervision.cli.command import (
     OK,
     CommandError,
     Context,
-    json_text,
     program,
     program_of_root,
 )
+from supervision.cli.document import document_text
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import terminal_columns, wrapped
 from supervision.errors import error_text
@@ -63,12 +63,12 @@ def run(context: Context) -> int:
             if finding.level is not Level.OK or context.arguments.all:
                 yield finding
 
-    for finding in shown() if context.json else once_each(shown()):
-        if not context.json:
+    for finding in shown() if context.form else once_each(shown()):
+        if not context.form:
             _print(text(finding, terminal_columns(sys.stdout)))
     wrong = sum(finding.level is Level.FAILURE for finding in found)
-    if context.json:
-        _print(json_text(found))
+    if context.form:
+        _print(document_text(found, context.form))
     else:
         _print(summary(found))
     return NOT_WELL if wrong else OK

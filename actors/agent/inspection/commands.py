@@ -12,6 +12,7 @@ from typing import Any
 from actors.shared.kube.node_selector import Requirement
 from supervision.cli.command import REFUSED
 from supervision.cli.command_parser import CommandSettings, command_parser
+from supervision.cli.document import FORMS, WIDE
 from supervision.cli.parser import CODES, CommandHelp, epilog
 
 from . import label_selector
@@ -22,7 +23,7 @@ from .pods_command import pods
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add the three subcommands."""
-    outputs = ("text", "wide", "json", "yaml")
+    outputs = ("text", WIDE, *FORMS)
     codes = {**CODES, REFUSED: "no such pod; the agent is another user's"}
     parser = command_parser(
         subcommands,
@@ -50,9 +51,9 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         description="Everything known about one pod: what its worker does, why it waits, what happened to it.",
         epilog=epilog(examples, codes),
         formatter_class=CommandHelp,
-    ).add_subparsers(required=True, metavar="pod NAME")
+    ).add_subparsers(required=True, metavar="pod [NAME]")
     parser = command_parser(below, "pod", describe, about, settings, examples, outputs, codes)
-    parser.add_argument("name", help="NAME, NAMESPACE/NAME or UID")
+    parser.add_argument("name", nargs="?", default="", help="NAME, NAMESPACE/NAME or UID (default: all pods)")
     _namespace(parser)
     parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show it again when it changes")
     parser = command_parser(

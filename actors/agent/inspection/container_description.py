@@ -12,9 +12,14 @@ Object = dict[str, Any]
 _PROBES: Final = (("Startup", "startupProbe"), ("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"))
 
 
-def state_of(container: Object, status: Object, now: float) -> Iterator[tuple[str, str]]:
-    """Image, state, probes and mounts. `now`: seconds since 1970."""
+def described(container: Object, status: Object, now: float) -> Iterator[tuple[str, str]]:
+    """Image, command, ports, state, probes, variables and mounts. `now`: seconds since 1970."""
     yield "Image", container.get("image", "-")
+    for name in ("command", "args"):
+        if container.get(name):
+            yield name.capitalize(), shlex.join(map(str, container[name]))
+    if ports := container.get("ports"):
+        yield "Ports", ", ".join(map(_port, ports))
     yield "State", _state(status.get("state") or {}, now) or "waiting: not begun yet"
     if last := _state(status.get("lastState") or {}, now):
         yield "Last state", last
@@ -29,21 +34,19 @@ def state_of(container: Object, status: Object, now: float) -> Iterator[tuple[st
     for name, key in _PROBES:
         if container.get(key):
             yield name, probe(container[key])
-    mounts = container.get("volumeMounts") or []
-    if mounts:
-        yield "Mounts", ", ".join(_mount(mount) for mount in mounts)
-
-
-def spec_of(container: Object) -> Iterator[tuple[str, str]]:
-    """Command, ports and variables."""
-    if words := [*(container.get("command") or []), *(container.get("args") or [])]:
-        yield "Command", shlex.join(words)
-    if ports := container.get("ports"):
-        yield "Ports", ", ".join(f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" for port in ports)
     if variables := [_variable(one) for one in container.get("env") or []]:
         yield "Environment", ", ".join(variables)
     if sources := [_variables_of(one) for one in container.get("envFrom") or []]:
         yield "Variables of", ", ".join(sources)
+    if mounts := container.get("volumeMounts"):
+        yield "Mounts", ", ".join(_mount(mount) for mount in mounts)
+
+
+def _port(port: Object) -> str:
+    """`8080/TCP (http, host port 80)`."""
+    host = f"{port['hostIP']}:{port['hostPort']}" if port.get("hostIP") else port.get("hostPort")
+    more = [*([port["name"]] if port.get("name") else []), *([f"host port {host}"] if port.get("hostPort") else [])]
+    return f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" + (f" ({', '.join(more)})" if more else "")
 
 
 def _variable(variable: Object) -> str:

@@ -1,4 +1,4 @@
-"""`supervise describe pod NAME`: everything known about one pod."""
+"""`supervise describe pod [NAME]`: everything known about one pod, or about all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from typing import Any
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
 from supervision.cli.answers import Answers
-from supervision.cli.command import OK, Context
+from supervision.cli.command import OK, USAGE, CommandError, Context
+from supervision.cli.document import WIDE
 from supervision.cli.text import terminal_columns
+from supervision.protocol import Tree
 
-from . import event_rows, pod_description
+from . import event_rows
 from .chosen_pod import pod_of
-from .printing import print_documents, print_lines, print_objects, warn, watch
+from .node_pods import NodePods, full_name
+from .pod_description import Description, lines
+from .printing import pod_list, print_documents, print_lines, print_objects, warn, watch
 from .questions import node_pods, pod_worker, workers_of
 
 
 def describe(context: Context) -> int:
-    """Show it once, or again when it has changed."""
+    """Show one pod once, or again when it has changed; or all pods."""
+    if not context.arguments.name:
+        return _describe_all(context)
     before = _describe(context, None)
     if context.arguments.watch:
 
@@ -31,21 +37,56 @@ def describe(context: Context) -> int:
     return OK
 
 
+def _describe_all(context: Context) -> int:
+    """Show the pods of the wanted namespace, or all."""
+    arguments = context.arguments
+    if arguments.watch:
+        raise CommandError(USAGE, "-w needs the name of a pod; of all pods: `supervise pods -w`")
+    tree = context.tree()
+    answers = Answers(context, tree)
+    found = node_pods(answers)
+    chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
+    chosen.sort(key=full_name)
+    if context.form:
+        _warn_of(found)
+        print_objects(context, pod_list(chosen))
+        return OK
+    for at, pod in enumerate(chosen):
+        print_lines(*[""][: at and 1], *_lines(_description(context, tree, answers, found, pod)))
+    if not chosen:
+        print_lines("no pods in that namespace" if found.pods else "no pods on this node")
+    for error in found.refused:
+        print_lines(f"refused: {error}")
+    return OK
+
+
 def _describe(context: Context, before: Any) -> Any:
     """Print the pod unless its text equals `before`, the answer of the last call (None: no call yet)."""
     tree = context.tree()
     answers = Answers(context, tree)
     found = node_pods(answers)
     pod = pod_of(found, context.arguments.name, context.arguments.namespace)
-    metadata, uid = pod["metadata"], pod["metadata"]["uid"]
-    if context.arguments.output in ("json", "yaml"):
-        for problem in found.problems if before is None else ():
-            warn(problem)
+    if context.form:
+        if before is None:
+            _warn_of(found)
         if context.arguments.watch:
             print_documents(context, [pod] if pod != before else [])
         else:
             print_objects(context, pod)
         return pod
+    description = _description(context, tree, answers, found, pod)
+    if description != before:
+        print_lines(*([] if before is None else [""]), *_lines(description))
+    return description
+
+
+def _warn_of(found: NodePods) -> None:
+    for problem in found.problems:
+        warn(problem)
+
+
+def _description(context: Context, tree: Tree, answers: Answers, found: NodePods, pod: dict[str, Any]) -> Description:
+    metadata, uid = pod["metadata"], pod["metadata"]["uid"]
     report = None
     if not found.by_runtime:
         report = answers.get(STATUS_MANAGER, GetPodStatus(uid=uid), PodStatusFound, "what its worker does is not shown")
@@ -54,12 +95,12 @@ def _describe(context: Context, before: Any) -> Any:
     if seen is not None:
         its = event_rows.of_object(seen.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
         since = seen.since
-    worker = pod_worker(pod, workers_of(tree))
-    problems = [*found.problems, *(one for one in answers.problems if one not in found.problems)]
-    description = pod_description.Description(
-        pod, worker, report, its, problems, since, removed=uid in found.removed, wide=context.arguments.output == "wide"
-    )
-    if description != before:
-        text = pod_description.lines(description, time.time(), terminal_columns(sys.stdout))
-        print_lines(*([] if before is None else [""]), *text)
-    return description
+    problems = list(dict.fromkeys([*found.problems, *answers.problems]))
+    return Description(
+        pod, pod_worker(pod, workers_of(tree)), report, its, problems, since, removed=uid in found.removed,
+        wide=context.arguments.output == WIDE,
+    )  # fmt: skip
+
+
+def _lines(description: Description) -> list[str]:
+    return lines(description, time.time(), terminal_columns(sys.stdout))

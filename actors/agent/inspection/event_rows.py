@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
 
 from actors.api_clients.messages import RecentEvent
 
@@ -39,6 +42,15 @@ def age_text(event: RecentEvent, now: float) -> str:
 def none_since(since: float, now: float) -> str:
     """The text if there are no events. `since`: when the event client started, seconds since 1970."""
     return f"no events since event_client started {whole_seconds(now - since)} ago"
+
+
+def document(event: RecentEvent) -> dict[str, Any]:
+    """As a document; its times as in the API."""
+    return {**msgspec.to_builtins(event), "first": _time(event.first), "last": _time(event.last)}
+
+
+def _time(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
 def identity(event: RecentEvent) -> str:

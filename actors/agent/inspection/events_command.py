@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
+from supervision.cli.document import WIDE
 from supervision.cli.text import table_with_texts, terminal_columns
 from supervision.suggestions import did_you_mean
 
@@ -37,15 +38,16 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, 
     answers = Answers(context, context.tree())
     found = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)
     if found is None:
-        raise CommandError(NO_ANSWER, "; ".join(answers.problems))
+        why = "; ".join(answers.problems)
+        raise CommandError(NO_ANSWER, f"{why}; earlier events are in its log: `supervise logs event_client`")
     mine = _of_pod(found.events, arguments, answers)
     fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
-    now, wide = time.time(), arguments.output == "wide"
-    if arguments.output in ("json", "yaml"):
+    now, wide = time.time(), arguments.output == WIDE
+    if context.form:
         if arguments.watch:
-            print_documents(context, fresh)
+            print_documents(context, [event_rows.document(event) for event in fresh])
         else:
-            print_objects(context, mine)
+            print_objects(context, [event_rows.document(event) for event in mine])
     elif fresh:
         rows = [(event_rows.wide_row if wide else event_rows.row)(event, now) for event in fresh]
         header = event_rows.WIDE if wide else event_rows.HEADER

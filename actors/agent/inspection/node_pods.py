@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -70,8 +71,10 @@ def unread_of(sources: PodSources) -> str:
 def of_runtime(pod: PodRuntime) -> Object:
     """A pod as far as the runtime knows it: for when the status manager does not answer."""
     sandbox = next(iter(pod.sandboxes), None)
-    names = dict.fromkeys(container.name for container in pod.containers)
-    newest = [found for name in names if (found := pod.newest(name)) is not None]
+    names = dict.fromkeys(container.name for container in sorted(pod.containers, key=lambda one: one.created_ns))
+    done = _init_containers(pod)
+    newest = [found for name in names if name not in done and (found := pod.newest(name)) is not None]
+    begun = min((one.created_ns for one in pod.sandboxes if one.created_ns), default=0)
     return {
         "metadata": {
             "name": pod.name,
@@ -81,6 +84,7 @@ def of_runtime(pod: PodRuntime) -> Object:
         },
         "spec": {"containers": [{"name": one.name, "image": one.image} for one in newest]},
         "status": {
+            **({"startTime": _time(begun)} if begun else {}),
             "phase": "Running" if any(one.state is CriContainerState.RUNNING for one in newest) else "Unknown",
             "podIP": next(iter(sandbox.ips), "") if sandbox is not None else "",
             "containerStatuses": [
@@ -100,13 +104,31 @@ def of_runtime(pod: PodRuntime) -> Object:
     }
 
 
+def _init_containers(pod: PodRuntime) -> set[str]:
+    """The containers that have ended well before another one was made: the runtime does not say which are init
+    containers."""
+    ended = {
+        one.name: one.finished_ns
+        for one in pod.containers
+        if one.state is CriContainerState.EXITED and one.exit_code == 0 and one.finished_ns
+    }
+    first = {one.name: one.created_ns for one in pod.containers}  # newest first: the last one counts
+    return {name for name, end in ended.items() if any(made >= end for other, made in first.items() if other != name)}
+
+
+def _time(nanoseconds: int) -> str:
+    """As in the API."""
+    return f"{datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def _state(container: CriContainer) -> Object:
     kind = _STATES.get(container.state, "waiting")
     if kind == "running":
-        return {kind: {}}
+        return {kind: {"startedAt": _time(container.started_ns)} if container.started_ns else {}}
     details: Object = {"reason": container.reason}
     if kind == "terminated":
         details |= {"exitCode": container.exit_code, "containerID": container.id}
+        details |= {"finishedAt": _time(container.finished_ns)} if container.finished_ns else {}
     return {kind: details}
 
 

@@ -9,10 +9,10 @@ import msgspec
 
 from actors.api_clients.messages import RecentEvent
 from actors.status_manager.messages import PodStatusFound
-from supervision.cli.text import table
+from supervision.cli.text import table, wrapped
 
 from . import event_rows, pod_rows
-from .container_description import Object, spec_of, state_of
+from .container_description import Object, described
 from .layout import indent, indented_table, pairs
 from .node_pods import full_name
 
@@ -39,15 +39,15 @@ class Description(msgspec.Struct, frozen=True):
     removed: bool = False
     """No source has the pod: it terminates."""
     wide: bool = False
-    """With annotations, and commands, ports and variables of containers."""
+    """With annotations."""
 
 
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
     """`now`: seconds since 1970. `columns`: the width of the terminal; 0: no limit."""
-    text = [f"warning: {problem}" for problem in found.problems]
-    text += pairs(_head(found, now))
+    text = [line for problem in found.problems for line in wrapped(f"warning: {problem}", columns, "    ", "")]
+    text += pairs(_head(found, now), columns)
     for title, field, statuses in _KINDS:
-        text += _containers(title, found, field, statuses, now)
+        text += _containers(title, found, field, statuses, now, columns)
     text += _conditions(found.pod.get("status", {}), now, columns)
     text += _volumes(found.pod.get("spec", {}))
     return text + _events(found, now, columns)
@@ -85,7 +85,7 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
         yield "Annotations", ", ".join(f"{name}={value}" for name, value in annotations.items()) or "-"
 
 
-def _containers(title: str, found: Description, field: str, statuses: str, now: float) -> list[str]:
+def _containers(title: str, found: Description, field: str, statuses: str, now: float, columns: int) -> list[str]:
     pod = found.pod
     containers: Sequence[Object] = pod.get("spec", {}).get(field) or []
     if not containers:
@@ -94,8 +94,7 @@ def _containers(title: str, found: Description, field: str, statuses: str, now: 
     text = [f"{title}:"]
     for container in containers:
         text.append(f"  {container['name']}:")
-        shown = [*state_of(container, known.get(container["name"], {}), now)]
-        text += pairs([*shown, *spec_of(container)] if found.wide else shown, "    ")
+        text += pairs(described(container, known.get(container["name"], {}), now), columns, "    ")
     return text
 
 

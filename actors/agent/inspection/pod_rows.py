@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 HEADER: Final = ("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE")
+SPARE: Final = ("AGE", "RESTARTS", "READY", "NAMESPACE")
+"""Columns that are left out on a narrow terminal, in this order."""
 WIDE: Final = ("IP", "SOURCE", "WORKER", "UID")
 _SOURCE: Final = "kubernetes.io/config.source"
 _MINUTE, _HOUR, _DAY, _YEAR_DAYS = 60, 3600, 86400, 365

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
-from supervision.cli.text import table
+from supervision.cli.document import WIDE
+from supervision.cli.text import left_out, left_out_text, table, terminal_columns, without, wrapped
 
 from . import label_selector, pod_rows
 from .chosen_pod import pod_of
 from .node_pods import NodePods
-from .printing import print_documents, print_lines, print_objects, warn, watch
+from .printing import pod_list, print_documents, print_lines, print_objects, warn, watch
 from .questions import node_pods, pod_worker, workers_of
 
 
@@ -35,6 +38,8 @@ class _Shown:
         self.refused: list[str] = []
         self.problems: list[str] = []
         self.widths: list[int] = []
+        self.gone: Sequence[str] = ()
+        """Columns for which the terminal had no room."""
 
 
 def _show_pods(context: Context, shown: _Shown) -> None:
@@ -50,16 +55,16 @@ def _show_pods(context: Context, shown: _Shown) -> None:
         for problem in found.problems:
             warn(problem)
     shown.problems = found.problems
-    if arguments.output in ("json", "yaml"):
+    if context.form:
         if arguments.watch:
             objects = {pod["metadata"]["uid"]: pod for pod in chosen}
             print_documents(context, [pod for uid, pod in objects.items() if shown.objects.get(uid) != pod])
             shown.objects = objects
         else:
-            print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
+            print_objects(context, chosen[0] if arguments.name else pod_list(chosen))
         return
     now, workers = time.time(), workers_of(tree)
-    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
+    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == WIDE else 0)
     rows = {
         uid: (*row[:columns], *([pod_rows.labels(pod)] if arguments.show_labels else []))
         for pod in chosen
@@ -73,7 +78,11 @@ def _show_pods(context: Context, shown: _Shown) -> None:
         if arguments.output == "name":
             print_lines(*(f"pod/{row[1]}" for row in sorted(fresh)))
         else:
-            text = table(header, sorted(fresh), shown.widths)
+            columns = 0 if arguments.output == WIDE else terminal_columns(sys.stdout)
+            if not shown.rows:
+                shown.gone = left_out(header, fresh, columns, pod_rows.SPARE)
+            text = table(*without(shown.gone, header, sorted(fresh)), shown.widths)
+            text += [] if shown.rows else left_out_text(shown.gone, columns)
             print_lines(*(text[1:] if shown.rows or arguments.no_headers else text))
     elif not shown.rows and not found.refused:
         _say(f"no pods {'are known ' if found.problems else ''}{_where(found, arguments)}", arguments)
@@ -110,4 +119,4 @@ def _say(text: str, arguments: argparse.Namespace) -> None:
     if arguments.output == "name":
         warn(text)
     else:
-        print_lines(text)
+        print_lines(*wrapped(text, terminal_columns(sys.stdout), "    ", ""))

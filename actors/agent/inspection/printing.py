@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import msgspec
-
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context, as_typed, json_text
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context, as_typed
+from supervision.cli.document import YAML, document_text
 from supervision.cli.text import plain
 
 WATCH_SECONDS: Final = 1.0
@@ -46,17 +45,17 @@ def warn(text: str) -> None:
 
 
 def print_objects(context: Context, objects: Any) -> None:
-    if context.arguments.output == "json":
-        _write(json_text(objects))
-        return
-    import yaml
+    _write(document_text(objects, context.form))
 
-    _write(yaml.safe_dump(msgspec.to_builtins(objects), sort_keys=False, allow_unicode=True).rstrip())
+
+def pod_list(pods: Sequence[Any]) -> dict[str, Any]:
+    """The API object of several pods."""
+    return {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": pods}
 
 
 def print_documents(context: Context, objects: Sequence[Any]) -> None:
     """Print one document for each, as they arrive."""
     for one in objects:
-        if context.arguments.output == "yaml":
+        if context.form == YAML:
             _write("---")
         print_objects(context, one)

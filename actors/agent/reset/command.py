@@ -16,7 +16,8 @@ from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
-from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context, json_text
+from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context
+from supervision.cli.document import document_text
 from supervision.cli.streams import finishing
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
@@ -63,7 +64,7 @@ def _reset(context: Context, scope: Scope) -> int:
     arguments = context.arguments
     pods, silent = runtime_pods.find(scope.endpoints, scope.uids())
     before = look(scope, pods)
-    if not context.json:
+    if not context.form:
         print("\n".join(listed(scope.root_dir, before, everything=arguments.all)))  # noqa: T201
     if silent and not arguments.without_runtime and not arguments.dry_run:
         advice = "start the runtime, so that no pods stay in it, or give --without-runtime"
@@ -73,8 +74,8 @@ def _reset(context: Context, scope: Scope) -> int:
     if not before and scope.keep_pods and not arguments.dry_run:
         start_records.hand_over(scope.state_dir)
     if arguments.dry_run or not before:
-        if context.json:
-            print(_json(before, removed=False, errors=silent))  # noqa: T201
+        if context.form:
+            print(_document(context, before, removed=False, errors=silent))  # noqa: T201
         return OK
     if not arguments.yes:
         _ask(scope.root_dir, context)
@@ -103,21 +104,21 @@ def _remove(context: Context, scope: Scope, before: HostResources, pods: Sequenc
 def _result(context: Context, scope: Scope, before: HostResources, wrong: Sequence[str]) -> int:
     pods, _ = runtime_pods.find(scope.endpoints, scope.uids())
     left = look(scope, pods)
-    if context.json:
-        print(_json(before, removed=not left, left=left.found, errors=list(wrong)))  # noqa: T201
+    if context.form:
+        print(_document(context, before, removed=not left, left=left.found, errors=list(wrong)))  # noqa: T201
     for line in wrong:
         print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
     if left:
         lines = listed(scope.root_dir, left, everything=True)
         print("\n".join(["supervise: this is left:", *lines[1:]]), file=sys.stderr)  # noqa: T201
         return NOT_WELL
-    if not context.json:
+    if not context.form:
         print("\n".join(done(left)))  # noqa: T201
     return NOT_WELL if wrong else OK
 
 
-def _json(before: HostResources, **more: object) -> str:
-    return json_text({"found": before.found, "stays": before.stays, **more})
+def _document(context: Context, before: HostResources, **more: object) -> str:
+    return document_text({"found": before.found, "stays": before.stays, **more}, context.form)
 
 
 def done(left: HostResources) -> list[str]:
@@ -153,7 +154,7 @@ def _some(found: Sequence[str], everything: bool) -> list[str]:
 
 def _ask(root_dir: str, context: Context) -> None:
     """Raises CommandError unless the answer is yes."""
-    if context.json or not sys.stdin.isatty():
+    if context.form or not sys.stdin.isatty():
         raise CommandError(REFUSED, "there is no terminal to ask on: --yes removes all of this without a question")
     try:
         answer = input(f"Remove all of this from {root_dir}? [y/N] ")

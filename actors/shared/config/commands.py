@@ -13,20 +13,19 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TextIO
 
-import msgspec
-
+from supervision.cli.document import FORMS, document_text, form_of
 from supervision.suggestions import did_you_mean
 
 from .errors import ConfigErrors, ConfigProblem, UsageErrors
 
 ABOUT: Final = """\
-Usage: supervise config check [-o json] [flags of start]
+Usage: supervise config check [-o json|yaml] [flags of start]
            validate flags, files and what they name, all at once
-       supervise config show [FIELD ...] [-o json] [flags of start]
+       supervise config show [FIELD ...] [-o json|yaml] [flags of start]
            every effective value, or those of FIELD, each with its source
        supervise config explain FIELD|--FLAG|GATE
            what it means, its default, its rules
-       supervise config history [-o json] [--root-dir=DIR]
+       supervise config history [-o json|yaml] [--root-dir=DIR]
            which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]
            go back to one of them, or to the last known good
@@ -65,8 +64,9 @@ _WRITTEN: Final = ": change the file that --config names; the agent reads it aga
 """For words of other programs that change a configuration."""
 Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[ConfigProblem, ...]]]
 """Returns the warnings and problems of a command line."""
-Command = Callable[[Sequence[str], bool, TextIO], int]
-"""Takes the arguments, whether to print JSON, and the output stream; returns the exit code."""
+Command = Callable[[Sequence[str], str, TextIO], int]
+"""Takes the arguments, the form of the document that is asked for ('' for text), and the output stream; returns the
+exit code."""
 
 
 def run(
@@ -93,8 +93,8 @@ def run(
             stream.write(folded(ABOUT, terminal_columns(stream)))
         return 0 if asked else 2
     try:
-        as_json, rest = _output(words[1:])
-        return command(rest, as_json, out)
+        form, rest = take_form(words[1:])
+        return command(rest, form, out)
     except UsageErrors as error:
         err.write(f"{error}\n  see `supervise config --help`\n")
         return 2
@@ -103,12 +103,12 @@ def run(
         return 1
 
 
-def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
-    """Whether JSON is asked for, and the other arguments. Raises UsageErrors."""
-    form, rest = take_option(words, "-o", "--output")
-    if form not in (None, "text", "json"):
-        raise UsageErrors([ConfigProblem("--output", form, "must be text or json")])
-    return form == "json", rest
+def take_form(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The form of the document that is asked for ('' for text), and the other arguments. Raises UsageErrors."""
+    output, rest = take_option(words, "-o", "--output")
+    if output not in (None, "text", *FORMS):
+        raise UsageErrors([ConfigProblem("--output", output, f"must be text or {' or '.join(FORMS)}")])
+    return form_of(output or ""), rest
 
 
 def take_option(words: Sequence[str], *names: str) -> tuple[str | None, list[str]]:
@@ -142,7 +142,7 @@ def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[ConfigProble
         return (), error.problems
 
 
-def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate = _validate) -> int:
+def check(words: Sequence[str], form: str, out: TextIO, validate: Validate = _validate) -> int:
     """Validate the arguments of `start`. `validate`: checks more than flags and configuration.
 
     Raises UsageErrors for a word that is no flag: the start takes none either.
@@ -153,9 +153,9 @@ def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate =
     if names:
         raise UsageErrors([ConfigProblem(name, "", f"is no flag, did you mean --config={name}?") for name in names])
     warnings, problems = validate(words)
-    if as_json:
+    if form:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}
-        out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        out.write(document_text(found, form) + "\n")
         return 1 if problems else 0
     if problems:
         raise ConfigErrors(problems)
@@ -165,7 +165,7 @@ def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate =
     return 0
 
 
-def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+def show(words: Sequence[str], form: str, out: TextIO) -> int:
     """Print every effective value with its source, or those of the fields among the words."""
     from .flags.parsing import positional
     from .loading import load
@@ -176,15 +176,15 @@ def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     agent = load(flags, recover=False)
     every = [(path, value, lookup(agent.config_sources, path)) for path, value in flat(agent.config)]
     rows = chosen(fields, every, agent.config_sources)
-    if as_json:
+    if form:
         found = chosen_plain(fields, masked(to_plain(agent.config)), rows, agent.config_sources)
-        out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        out.write(document_text(found, form) + "\n")
         return 0
     print_rows(rows, out)
     return 0
 
 
-def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[str], str] = lambda field: "") -> int:
+def explain(words: Sequence[str], form: str, out: TextIO, effect: Callable[[str], str] = lambda field: "") -> int:
     """Document fields, flags and gates. `effect`: what a change of a top-level field does to a running agent."""
     from supervision.cli.text import folded, terminal_columns, wrapped
 
@@ -196,9 +196,9 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[
         meant = {word: similar(word) or "; `supervise config explain` lists the fields" for word in unknown}
         rules = {word: f"no such field, flag or feature gate{text}" for word, text in meant.items()}
         raise ConfigErrors([ConfigProblem(word, "", rule) for word, rule in rules.items()])
-    if as_json:
+    if form:
         texts = found or {entry.path: entry.text for entry in entries()}
-        out.write(msgspec.json.format(msgspec.json.encode(texts)).decode() + "\n")
+        out.write(document_text(texts, form) + "\n")
         return 0
     columns = terminal_columns(out)
     for text in found.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,8 @@ def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
     done = supervise(*command.split(), "--help")
     assert done.returncode == 0
     assert ("--root-dir" in done.stdout) == (command != "policy check"), "that one asks no agent"
-    assert "-o {text,json}" in done.stdout
+    assert "-o {text," in done.stdout
+    assert "json,yaml}" in done.stdout
     assert "2  the command line is wrong" in done.stdout
     assert ("no agent runs there" in done.stdout) == (command != "policy check")
 
@@ -122,6 +124,37 @@ def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:
     only = json.loads(supervise("incidents", "pod_workers", "-o", "json", "--root-dir", str(tmp_path)).stdout)
     assert [incident["actor"] for incident in only] == ["pod_workers/worker/0"]
     assert "    KeyError: 'x'" in supervise("incidents", "--full", "--root-dir", str(tmp_path)).stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml"])
+def test_a_follower_of_incidents_gets_those_there_are_and_each_that_comes_of_its_actor(
+    tmp_path: Path, form: str
+) -> None:
+    incidents = Incidents(tmp_path / "incidents.jsonl")
+    incidents.opened(Exited("pleg", 1, 5, 9, "signal", uptime=3))
+    words = ["incidents", "pleg", "-f", "-o", form, "--root-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.supervise_command", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as follower:
+        assert follower.stdout is not None
+        first = next(line for line in follower.stdout if "SIGKILL" in line)
+        incidents.opened(Exited("prober", 1, 5, 9, "signal"))
+        incidents.opened(Exited("pleg", 2, 6, 11, "signal", uptime=3))
+        lines = [next(follower.stdout)]
+        while "SIGSEGV" not in lines[-1]:
+            lines.append(next(follower.stdout))
+        follower.send_signal(signal.SIGINT)
+        assert follower.wait(5) == 130
+    assert not any("prober" in line or line == first for line in lines)
+    if form == "text":
+        assert (len(lines), lines[0].index("pleg#2")) == (1, first.index("pleg#1"))
+
+
+def test_a_document_can_be_yaml(tmp_path: Path) -> None:
+    done = supervise("status", "-o", "yaml", "--root-dir", str(tmp_path))
+    assert done.stdout.startswith("state: down\nreasons:\n- ")
+    done = supervise("tree", "-o", "yaml", "--root-dir", str(tmp_path))
+    assert done.stdout.startswith("error: 'no agent is running")
+    assert done.stdout.endswith("code: 3\n")
 
 
 def test_a_file_that_is_too_large_to_be_the_agents_own_is_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -127,6 +127,17 @@ def test_sentences_stand_below_their_rows_where_a_terminal_is_narrow() -> None:
     ]
 
 
+def test_rows_for_which_a_terminal_has_no_room_are_folded() -> None:
+    header, rows = (
+        ("AGE", "REASON", "OBJECT", "MESSAGE"),
+        [("2m (x3 over 9m)", "Pulled", "pod/shop/web-123", "is")],
+    )
+    assert table_with_texts(header, rows, 40) == [
+        ["AGE  REASON  OBJECT"],
+        ["2m (x3 over 9m)  Pulled", "  pod/shop/web-123", "    is"],
+    ]
+
+
 def test_a_sentence_is_broken_between_words_only() -> None:
     assert wrapped("one /a/very-long/path/that/no/terminal/has/the/room/for two", 40, "  ", "- ") == [
         "- one",

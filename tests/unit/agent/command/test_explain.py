@@ -22,7 +22,7 @@ MAPS = [path for path, entry in FIELDS.items() if entry.kind.startswith("map")]
 
 def explain(*words: str) -> str:
     out = io.StringIO()
-    assert _explain(words, False, out) == 0
+    assert _explain(words, "", out) == 0
     return out.getvalue()
 
 
@@ -91,7 +91,7 @@ def test_each_text_stands_alone() -> None:
 
 def test_a_name_that_is_like_no_other_is_answered_with_the_command_that_lists_them() -> None:
     with pytest.raises(ConfigErrors, match=r"^auth: no such field, .* gate; `supervise config explain` lists"):
-        _explain(["auth"], False, io.StringIO())
+        _explain(["auth"], "", io.StringIO())
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_a_name_that_is_like_no_other_is_answered_with_the_command_that_lists_th
 )
 def test_an_unknown_name_is_answered_with_the_closest_one(wrong: str, right: str) -> None:
     with pytest.raises(ConfigErrors, match=f"no such field, flag or feature gate, did you mean {re.escape(right)}[ ?]"):
-        _explain([wrong], False, io.StringIO())
+        _explain([wrong], "", io.StringIO())

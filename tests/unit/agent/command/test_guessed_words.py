@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.guessed_words import _MEANT, lines_or_namespace, meant, of_another_kind, understood
+from actors.agent.guessed_words import (
+    _FOREIGN,
+    _MEANT,
+    lines_or_namespace,
+    meant,
+    of_another_kind,
+    of_another_program,
+    understood,
+)
 from actors.agent.subcommands import parser_of, whole_parser
 
 ROOT = Path(__file__).parents[4]
@@ -122,6 +130,10 @@ def test_a_remedy_names_existing_commands_only(word: str) -> None:
         ("pods node", ""),
         ("top pods", "`kubectl top pods`, or on this node `crictl stats`"),
         ("top -d 5", ""),
+        ("status pleg", "`supervise tree pleg`"),
+        ("status --root-dir /srv/node", ""),
+        ("stop pleg", "`supervise inject pleg crash`"),
+        ("stop --wait 30", ""),
     ],
 )
 def test_describe_and_top_name_the_unknown_kind(typed: str, said: str) -> None:
@@ -145,6 +157,8 @@ def test_describe_and_top_name_the_unknown_kind(typed: str, said: str) -> None:
             "",
             "supervise: there is no command restart: of the agent, `supervise stop` and `supervise start`",
         ),
+        ("get nodes", 2, "", "supervise: get is of pods and events; of nodes: `supervise status`"),
+        ("status -w", 2, "", "supervise status: there is no option -w: `supervise top`"),
         ("kill pleg", 2, "", "supervise: there is no command kill: `supervise inject"),
     ],
 )
@@ -154,6 +168,31 @@ def test_as_typed(typed: str, code: int, out: str, err: str) -> None:
     assert done.returncode == code
     assert done.stdout.startswith(out)
     assert err in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "way"),
+    [
+        ("status -w", "`watch supervise status`"),
+        ("tree --watch", "`supervise top`"),
+        ("logs -u pleg", "`supervise logs pleg`"),
+        ("logs --until=5m", "`supervise logs --since`"),
+        ("pods --sort-by=.metadata.name", "jq"),
+        ("pods -w", ""),
+        ("doctor -- -w", ""),
+    ],
+)
+def test_an_option_of_another_program_is_answered_with_the_way_here(typed: str, way: str) -> None:
+    said = of_another_program(typed.split())
+    assert bool(said) == bool(way)
+    assert way in said
+
+
+@pytest.mark.parametrize(("command", "option"), _FOREIGN)
+def test_no_option_of_a_command_is_taken_for_one_of_another_program(command: str, option: str) -> None:
+    parser = parser_of([command])[0]
+    with pytest.raises(SystemExit):
+        parser.parse_args([command, option])
 
 
 @pytest.mark.parametrize(("text", "value"), [("3", 3), ("shop", "shop"), ("3d", "3d")])

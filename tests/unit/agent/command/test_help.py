@@ -95,7 +95,7 @@ def test_the_help_of_the_start_has_both_before_its_many_flags() -> None:
     ("words", "said"),
     [
         ("status --outpt json", "supervise status: there is no option --outpt, did you mean --output?"),
-        ("status -o yaml", "supervise status: -o/--output: yaml is none of text, json"),
+        ("status -o wide", "supervise status: -o/--output: wide is none of text, json, yaml"),
         ("inject pleg crsh", "supervise inject: FAULT: crsh is none of crash, exit, exception, hang, stop, leak, slow"),
         ("inject pleg slow --rate abc", "supervise inject: --rate: abc is no number"),
         ("policy chek", "did you mean check?"),
@@ -110,7 +110,7 @@ def test_the_help_of_the_start_has_both_before_its_many_flags() -> None:
         ("reset --config x", "`supervise reset -- --config x`"),
         ("top -n abc", "supervise top: -n/--count: abc is no whole number"),
         ("policy show pleg extra", "supervise policy show: extra: one argument too many"),
-        ("describe pod", "supervise describe pod: the following arguments are required: name"),
+        ("describe pod web db", "supervise describe pod: db: one argument too many"),
         ("completion", "required: SHELL\n"),
     ],
 )

@@ -87,7 +87,7 @@ def test_bash_completes_commands_options_choices_and_actors(
     assert set(in_bash(path, environment, "supervise", "")) == set(commands)
     assert in_bash(path, environment, "supervise", "inc") == ["incidents"]
     assert in_bash(path, environment, "supervise", "logs", "--fo") == ["--follow"]
-    assert in_bash(path, environment, "supervise", "tree", "-o", "") == ["text", "json"]
+    assert in_bash(path, environment, "supervise", "tree", "-o", "") == ["text", "wide", "json", "yaml"]
     assert in_bash(path, environment, "supervise", "start", "--max-po") == ["--max-pods"]
     assert "rollback" in in_bash(path, environment, "supervise", "config", "")
     assert in_bash(path, environment, "supervise", "config", "explain", "maxPod") == ["maxPods"]

@@ -14,6 +14,7 @@ import yaml
 from actors.agent.inspection import events_command
 from actors.agent.inspection.events_command import events
 from actors.api_clients.messages import RecentEvent, RecentEvents
+from supervision.cli.document import form_of
 from supervision.protocol import Tree
 
 
@@ -31,6 +32,10 @@ class Asked:
             kind="Pod", namespace="shop", name="web", uid="u", field="", type="Warning", reason="Unhealthy",
             message=message, count=1, first=0.0, last=0.0,
         )  # fmt: skip
+
+    @property
+    def form(self) -> str:
+        return form_of(self.arguments.output)
 
     def ask(self, *_: Any, **__: Any) -> RecentEvents:
         return RecentEvents(since=0.0, events=[self.event])

@@ -16,7 +16,7 @@ from actors.agent.inspection.node_pods import (
     refused_by,
     why_not,
 )
-from actors.agent.inspection.pod_rows import state
+from actors.agent.inspection.pod_rows import readiness, state
 from actors.agent.inspection.questions import node_pods
 from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
@@ -99,6 +99,26 @@ def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:
     shown = [(one["name"], one["restartCount"], *one["state"]) for one in found["status"]["containerStatuses"]]
     assert shown == [("a", 1, "running"), ("b", 0, "terminated")]
     assert (state(found), found["status"]["podIP"]) == ("ExitCode:3", "10.0.0.1")
+
+
+def test_a_container_that_had_ended_well_before_another_was_made_does_not_count_as_one_that_should_run() -> None:
+    second = 1_000_000_000
+
+    def container(name: str, made: int, end: int = 0, code: int = 0) -> CriContainer:
+        state = CriContainerState.EXITED if end else CriContainerState.RUNNING
+        return CriContainer(
+            id=f"{name}{made}", name=name, pod_uid="u", state=state, exit_code=code, created_ns=made * second,
+            started_ns=made * second, finished_ns=end * second,
+        )  # fmt: skip
+
+    loops = [container("loops", 30, 31), container("main", 21), container("loops", 20, 25), container("first", 10, 15)]
+    sandbox = Sandbox(id="s", pod_uid="u", pod_name="web", pod_namespace="shop", created_ns=5 * second)
+    found = of_runtime(PodRuntime(uid="u", name="web", namespace="shop", sandboxes=[sandbox], containers=loops))
+    assert [one["name"] for one in found["spec"]["containers"]] == ["loops", "main"], "in the order of their start"
+    assert readiness(found) == (1, 2)
+    assert found["status"]["startTime"] == "1970-01-01T00:00:05Z"
+    running = found["status"]["containerStatuses"][1]["state"]
+    assert running == {"running": {"startedAt": "1970-01-01T00:00:21Z"}}
 
 
 def test_errors_of_all_sources_are_refusals() -> None:

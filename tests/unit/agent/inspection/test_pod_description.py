@@ -85,6 +85,35 @@ def test_describe_shows_addresses_resources_probes_mounts_and_volumes() -> None:
     assert "tmp emptyDir -" in shown
 
 
+def test_describe_shows_command_arguments_ports_and_variables() -> None:
+    container = {
+        "name": "main",
+        "command": ["sh", "-c", "echo a b"],
+        "args": ["first\nsecond"],
+        "ports": [
+            {"containerPort": 80, "name": "http", "hostPort": 8080},
+            {"containerPort": 53, "protocol": "UDP"},
+            {"containerPort": 1, "hostPort": 2, "hostIP": "10.0.0.9"},
+        ],
+        "env": [{"name": "A", "value": "b"}],
+    }
+    pod = {**POD, "spec": {"containers": [container]}}
+    shown = lines(Description(pod), NOW)
+    assert "    Command:     sh -c 'echo a b'" in shown
+    at = shown.index("    Args:        'first")
+    assert shown[at + 1] == "                 second'", "further lines begin below the first"
+    assert "    Ports:       80/TCP (http, host port 8080), 53/UDP, 1/TCP (host port 10.0.0.9:2)" in shown
+    assert "    Environment: A=b" in shown
+
+
+def test_a_narrow_terminal_gets_all_of_it_in_folded_lines() -> None:
+    seen = [event("BackOff", field="spec.containers{main}", count=3, first=NOW - 60, last=NOW - 5)]
+    wide, narrow = (lines(Description(POD, "pod_workers/worker/0", events=seen), NOW, columns) for columns in (0, 40))
+    assert max(map(len, narrow)) <= 40
+    shown = {word for line in narrow for word in line.split()}
+    assert {word for line in wide for word in line.split()} - shown == {"MESSAGE", "WHY"}, "these head no column now"
+
+
 def test_describe_shows_what_the_end_of_a_pod_waits_for() -> None:
     report = PodStatusFound("u", b"", b"", "terminating", "volumes", "device is busy")
     assert "Ending: waits for its volumes\nLast error: device is busy" in text(report=report)
@@ -120,22 +149,18 @@ def test_a_message_of_many_lines_is_one_line_in_a_table() -> None:
     assert row == ("0s", "Warning", "Failed", "pod/shop/web", "a b")
 
 
-def test_wide_has_annotations_commands_ports_and_variables() -> None:
+def test_variables_are_shown_with_their_sources_and_annotations_where_it_is_wide() -> None:
     secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}
     container = {
-        "name": "main", "image": "nginx:1", "command": ["sh", "-c"], "args": ["sleep 5"],
-        "ports": [{"containerPort": 80}, {"containerPort": 53, "protocol": "UDP"}],
+        "name": "main", "image": "nginx:1",
         "env": [{"name": "MODE", "value": "fast"}, secret], "envFrom": [{"configMapRef": {"name": "settings"}}],
     }  # fmt: skip
-    metadata = {**POD["metadata"], "annotations": {"team": "shop"}}
-    pod = {**POD, "metadata": metadata, "spec": {"containers": [container]}}
+    pod = {
+        **POD, "metadata": {**POD["metadata"], "annotations": {"team": "shop"}}, "spec": {"containers": [container]}
+    }  # fmt: skip
+    shown = {" ".join(line.split()) for line in lines(Description(pod), NOW)}
+    assert {
+        "Environment: MODE=fast, PASSWORD from secret db password", "Variables of: configMap settings",
+    } <= shown  # fmt: skip
     wide = {" ".join(line.split()) for line in lines(Description(pod, wide=True), NOW)}
-    more = {
-        "Annotations: team=shop",
-        "Command: sh -c 'sleep 5'",
-        "Ports: 80/TCP, 53/UDP",
-        "Environment: MODE=fast, PASSWORD from secret db password",
-        "Variables of: configMap settings",
-    }
-    assert more <= wide
-    assert not more & {" ".join(line.split()) for line in lines(Description(pod), NOW)}
+    assert wide - shown == {"Annotations: team=shop"}

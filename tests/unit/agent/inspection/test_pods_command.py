@@ -12,6 +12,7 @@ from actors.agent.subcommands import parser_of
 from actors.pod_config.messages import PodSources, SourceState
 from actors.status_manager.messages import Pods
 from supervision.cli.command import OK
+from supervision.cli.document import form_of
 from supervision.protocol import Tree
 
 
@@ -28,7 +29,7 @@ class Asked:
 
     def __init__(self, *words: str) -> None:
         self.arguments = parser_of(["pods"])[0].parse_args(["pods", *words])
-        self.json = self.arguments.output == "json"
+        self.form = form_of(self.arguments.output)
 
     def tree(self) -> Tree:
         return Tree(pid=1, uptime=1.0, state="ready", actors=[])

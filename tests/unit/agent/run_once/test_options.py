@@ -16,8 +16,8 @@ from supervision.fork_server.lock import Lock
 
 @pytest.mark.parametrize("words", [["--timeout=60", "-o", "json"], ["--timeout", "60", "-ojson"]])
 def test_options_are_accepted_with_a_space_or_an_equals_sign(words: list[str]) -> None:
-    assert _options([*words, "--port=0"]) == (60.0, True, ["--port=0"])
-    assert _options(["--port=0"]) == (TIMEOUT_SECONDS, False, ["--port=0"])
+    assert _options([*words, "--port=0"]) == (60.0, "json", ["--port=0"])
+    assert _options(["--port=0"]) == (TIMEOUT_SECONDS, "", ["--port=0"])
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_options_are_accepted_with_a_space_or_an_equals_sign(words: list[str]) -
     [
         (["--timeout", "soon"], "--timeout = soon: must be a number of seconds above 0"),
         (["--timeout=-1"], "--timeout = -1: must be a number of seconds above 0"),
-        (["-o", "yaml"], "--output = yaml: must be text or json"),
+        (["-o", "wide"], "--output = wide: must be text or json or yaml"),
     ],
 )
 def test_a_wrong_value_is_one_clear_error(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from actors.shared.config.commands import early_text, run, take_option
 from actors.shared.config.documentation import entries
@@ -218,9 +219,16 @@ def test_an_option_is_taken_out_of_the_words(words, value, rest):
 
 
 def test_a_format_that_there_is_not_is_an_error():
-    code, out, err = do("check", "-o", "yaml")
+    code, out, err = do("check", "-o", "wide")
     assert (code, out) == (2, "")
-    assert "--output = yaml: must be text or json" in err
+    assert "--output = wide: must be text or json or yaml" in err
+
+
+def test_a_document_is_the_same_in_yaml():
+    for words in (("check",), ("show", "maxPods"), ("explain", "maxPods")):
+        as_json, as_yaml = (do(*words, "-o", form)[1] for form in ("json", "yaml"))
+        assert as_yaml != as_json
+        assert yaml.safe_load(as_yaml) == json.loads(as_json)
 
 
 def test_explain_as_json_is_for_programs():
