@@ -59,6 +59,9 @@ PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0
 """Shorter than the backoff of the other reflectors, which ends when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
+WAKE_SECONDS: Final = 5.0
+"""The shortest time from one end of all backoffs to the next. A proxy whose answers begin well and break off seems to
+return with each of them, and would be asked without a pause."""
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
 
@@ -85,6 +88,8 @@ class KubeClient(ApiActor):
         self._refused = RefusedCollections(partial(self.tell, FORK_SERVER), getLogger(KUBE_CLIENT), time.monotonic)
         self._assigned = AssignedConfigFeed(self.tell, getLogger(KUBE_CLIENT))
         self._calls = 0
+        self._woken_at = -WAKE_SECONDS
+        """CLOCK_MONOTONIC, in seconds."""
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
     # -- connection ---------------------------------------------------------------------------------------------------
@@ -129,9 +134,10 @@ class KubeClient(ApiActor):
         self.failed(error)
 
     def answered(self) -> None:
-        was = self._mode
+        was, now = self._mode, time.monotonic()
         super().answered()
-        if was != "joined":
+        if was != "joined" and now - self._woken_at >= WAKE_SECONDS:
+            self._woken_at = now
             self._wake()
 
     def _wake(self) -> None:

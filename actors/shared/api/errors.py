@@ -81,6 +81,11 @@ MOST_RETRY_AFTER: Final = 60.0
 """Seconds. A server or a proxy before it that asks for years must not silence the node for years."""
 
 
+MAX_TEXT: Final = 2048
+"""Characters of an error's text. What is no HTTP is quoted in it, and a Status may say as much as an object holds: it
+goes to the log, to other actors and into the statuses of pods."""
+
+
 class _Details(msgspec.Struct):
     retryAfterSeconds: int = 0
 
@@ -112,7 +117,7 @@ def _error(status: int, reason: str, message: str, retry_after: float) -> ApiErr
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExists
-    return kind(status, reason or _phrase(status), message, retry_after)
+    return kind(status, reason[:MAX_TEXT] or _phrase(status), message[:MAX_TEXT], retry_after)
 
 
 def _phrase(status: int) -> str:

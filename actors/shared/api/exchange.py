@@ -12,7 +12,7 @@ import msgspec
 
 from supervision.errors import UNREADABLE
 
-from .errors import Unreachable, error_of
+from .errors import MAX_TEXT, Unreachable, error_of
 
 MAX_ANSWER: Final = 64 << 20
 """Bytes of a list."""
@@ -131,5 +131,5 @@ def event_of(line: bytes) -> WatchEvent:
 
 def unreachable(request: RequestAttempt, error: Exception) -> Unreachable:
     path = urlsplit(request.url).path
-    text = str(error) or type(error).__name__
+    text = (str(error) or type(error).__name__)[:MAX_TEXT]
     return Unreachable(0, "Unreachable", f"{request.method} {path}: {text}")

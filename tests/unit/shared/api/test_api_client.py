@@ -26,7 +26,7 @@ from actors.shared.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from actors.shared.api.exchange import MAX_ANSWER, MAX_OBJECT
+from actors.shared.api.exchange import MAX_ANSWER, MAX_OBJECT, RequestAttempt, unreachable
 from tests.support.apiserver import Answer, ApiServer, Cut, Drop, Reply, Request, Stream
 
 
@@ -132,6 +132,27 @@ async def test_an_answer_that_is_no_status_is_an_error_with_its_code(tmp_path: P
         await client.close()
     assert caught.value.retry_after == 7
     assert caught.value.reason == "TooManyRequests"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(500, b'{"kind":"Status","message":"%s"}' % (b"x" * 100_000)), (422, b'{"reason":"%s"}' % (b"x" * 100_000))],
+)
+async def test_the_text_of_an_error_is_bounded(tmp_path: Path, status: int, body: bytes) -> None:
+    async def refuse(request: Request) -> Reply:
+        return Answer(status, body)
+
+    async with ApiServer(tmp_path, refuse) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(ApiError) as caught:
+            await client.call("GET", "/x")
+        await client.close()
+    assert len(str(caught.value)) < 5000
+
+
+def test_what_is_no_http_is_quoted_in_part_only() -> None:
+    attempt = RequestAttempt("GET", "https://server/x", [], b"")
+    assert len(str(unreachable(attempt, ValueError("illegal status line: " + "GARBAGE" * 1000)))) < 3000
 
 
 async def test_an_unknown_authority_is_not_trusted(tmp_path: Path) -> None:
