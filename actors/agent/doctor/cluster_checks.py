@@ -24,6 +24,8 @@ from . import node_checks, permissions
 from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
 from .finding import Finding, Level, failure, ok, unknown, warning
 
+_CAUSED: Final = re.compile(r"""Caused by \w+\((["'])(.*)\1\)\)$""", re.S)
+_CONNECTION: Final = re.compile(r"^HTTPS?Connection(Pool)?\([^)]*\): ")
 API: Final = "API server"
 OLDEST_NODE: Final = 3
 """The number of minor releases that a node may be older than its API server; it must not be newer (version skew
@@ -114,7 +116,6 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
 
 def unreachable(server: str, error: str) -> Finding:
     """Possible causes of a failed connection."""
-    text = " ".join((error.rpartition("Caused by ")[2].rstrip(")") or error).split())
     remedies = {
         "CERTIFICATE_VERIFY_FAILED": "certificate-authority in the kubeconfig must be the cluster's CA",
         "Connection refused": "start the API server, or correct `server` in the kubeconfig",
@@ -123,7 +124,16 @@ def unreachable(server: str, error: str) -> Finding:
         "timed out": "a firewall or a route is in the way: try `curl -k` to the same address",
     }
     remedy = next((text for sign, text in remedies.items() if sign in error), "try `curl -k` to the same address")
-    return failure(API, f"{server} cannot be reached: {text}", remedy)
+    return failure(API, f"{server} cannot be reached: {_plain(error)}", remedy)
+
+
+def _plain(error: str) -> str:
+    """The reason in an error of urllib3, without the classes and the address around it."""
+    if caused := _CAUSED.search(error):
+        error = caused[2]
+    elif "Caused by " in error:
+        error = error.rpartition("Caused by ")[2].rstrip(")")
+    return _CONNECTION.sub("", " ".join(error.split()))
 
 
 def refused(what: str, status: int | None, reason: str | None) -> Finding:

@@ -61,7 +61,7 @@ def for_agent(finding: Finding, root_dir: str, typed: str = "supervise", as_root
 
     An environment variable cannot replace the option, because sudo drops it."""
     option = "" if root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(root_dir)}"
-    named = _COMMANDS.sub(lambda found: f"{found[0]}{option}", finding.remedy)
+    named = _COMMANDS.sub(lambda found: found[0] if "--root-dir" in found[0] else f"{found[0]}{option}", finding.remedy)
     return msgspec.structs.replace(
         finding, remedy=_PROGRAM.sub(lambda at: at[1] + (as_root if at[1] else typed), named)
     )

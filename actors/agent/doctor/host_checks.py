@@ -1,4 +1,4 @@
-"""Kernel, cgroups, swap, disk, ports and DNS of this host."""
+"""Kernel, cgroups, swap, disk, ports and static pods of this host."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_tree import find
 from actors.shared.linux.mountinfo import MountInfoError
 
+from .dns_checks import dns
 from .finding import Finding, failure, ok, unknown, warning
 
 OLDEST_KERNEL: Final = (4, 19)
@@ -35,6 +36,8 @@ _SHUT_DOWN: Final = {
 """Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
 """Fields of the configuration that the checks of cgroups, swap and certificates judge."""
+_SYSTEMD: Final = "run/systemd/system"
+"""There where systemd runs the host (sd_booted)."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
 
 
@@ -88,6 +91,9 @@ def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[F
         yield warning("cgroups", text, "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1")
     else:
         yield ok("cgroups", f"{version}, driver {driver}")
+    if driver == "systemd" and not Path(root or "/", _SYSTEMD).is_dir():
+        text = "cgroupDriver is systemd, and systemd does not run this host"
+        yield warning("cgroups", text, "cgroupDriver: cgroupfs, here and in the runtime")
 
 
 def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
@@ -167,31 +173,11 @@ def _is_free(address: str, port: int) -> bool:
     return True
 
 
-def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
-    """The resolver configuration that pods get."""
-    config = agent.config
-    if config.clusterDNS:
-        yield ok("DNS", f"pods ask {', '.join(config.clusterDNS)}")
-    elif not agent.standalone:
-        yield warning(
-            "DNS", "clusterDNS is empty: pods do not find the cluster's services", "set clusterDNS in the configuration"
-        )
-    file = config.resolvConf
-    if not file:
-        return
-    try:
-        servers = re.findall(r"^nameserver\s+(\S+)", Path(root, file.lstrip("/")).read_text(errors="replace"), re.M)
-    except OSError as error:
-        yield failure("DNS", f"{file}: {error.strerror}", f"write {file}, or set resolvConf to another file")
-        return
-    local = [server for server in servers if server.startswith("127.") or server == "::1"]
-    if local:
-        text = f"{file} names {', '.join(local)}, which is another host to a pod"
-        yield warning("DNS", text, "resolvConf: /run/systemd/resolve/resolv.conf")
-    elif not servers:
-        yield warning("DNS", f"{file} names no server", f"add a nameserver to {file}")
-    else:
-        yield ok("DNS", f"{file} names {', '.join(servers)}")
+def static_pods(path: str) -> Iterator[Finding]:
+    """`path`: staticPodPath. It may be made later, and until then nothing is wrong but what an operator expects."""
+    if path and not os.path.exists(path) and not os.path.islink(path):
+        text = f"staticPodPath: {path} is not there: no static pod runs"
+        yield warning("manifests", text, f"mkdir -p {shlex.quote(path)}, or correct staticPodPath")
 
 
 def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
@@ -214,6 +200,7 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
     if not running:
         yield ports(agent)
     yield dns(agent)
+    yield static_pods(agent.config.staticPodPath)
 
 
 def _swaps() -> str:

@@ -87,6 +87,7 @@ def of_runtime(pod: PodRuntime) -> Object:
             **({"startTime": _time(begun)} if begun else {}),
             "phase": "Running" if any(one.state is CriContainerState.RUNNING for one in newest) else "Unknown",
             "podIP": next(iter(sandbox.ips), "") if sandbox is not None else "",
+            "podIPs": [{"ip": ip} for ip in sandbox.ips] if sandbox is not None else [],
             "containerStatuses": [
                 {
                     "name": one.name,

@@ -38,6 +38,8 @@ class _Shown:
         self.refused: list[str] = []
         self.problems: list[str] = []
         self.widths: list[int] = []
+        self.said = False
+        """That there is no pod."""
         self.gone: Sequence[str] = ()
         """Columns for which the terminal had no room."""
 
@@ -84,7 +86,8 @@ def _show_pods(context: Context, shown: _Shown) -> None:
             text = table(*without(shown.gone, header, sorted(fresh)), shown.widths)
             text += [] if shown.rows else left_out_text(shown.gone, columns)
             print_lines(*(text[1:] if shown.rows or arguments.no_headers else text))
-    elif not shown.rows and not found.refused:
+    elif not shown.rows and (not found.refused or arguments.namespace or arguments.selector) and not shown.said:
+        shown.said = True
         _say(f"no pods {'are known ' if found.problems else ''}{_where(found, arguments)}", arguments)
     shown.rows = rows
     if not arguments.name:

@@ -182,6 +182,25 @@ def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
     assert found.remedy == "certificate-authority in the kubeconfig must be the cluster's CA"
 
 
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            "HTTPSConnection(host='h', port=6443): Failed to resolve 'h' ([Errno -2] Name or service not known)",
+            "Failed to resolve 'h' ([Errno -2] Name or service not known)",
+        ),
+        (
+            "HTTPSConnectionPool(host='h', port=6443): Max retries exceeded with url: / (Caused by NewConnectionError("
+            "\"HTTPSConnection(host='h', port=6443): Failed to establish a new connection: [Errno 111] Connection "
+            'refused"))',
+            "Failed to establish a new connection: [Errno 111] Connection refused",
+        ),
+    ],
+)
+def test_a_failed_connection_is_reported_in_words(error: str, text: str) -> None:
+    assert unreachable("https://h:6443", error).text == f"https://h:6443 cannot be reached: {text}"
+
+
 def test_an_unreachable_server_is_reported_with_its_address(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -21,6 +21,7 @@ from supervision.cli.command import DEFAULT_ROOT_DIR, AgentFiles, Context
         ("supervise pods -o wide: end others", "supervise pods -o wide --root-dir /r: end others"),
         ("sudo supervise doctor", "sudo supervise doctor --root-dir /r"),
         ("supervise start --root-dir /r", "supervise start --root-dir /r"),
+        ("supervise config check --root-dir=/a --max-pods=5", "supervise config check --root-dir=/a --max-pods=5"),
         ("supervise config explain FIELD", "supervise config explain FIELD"),
         ("swapoff -a", "swapoff -a"),
         ("", ""),

@@ -1,4 +1,4 @@
-"""The doctor looks at this host: kernel, cgroups, swap, disk, ports, DNS."""
+"""The doctor looks at this host: kernel, cgroups, swap, disk, ports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent.doctor.finding import Level
-from actors.agent.doctor.host_checks import cgroups, disk, dns, kernel, ports, start, swap, user
+from actors.agent.doctor.host_checks import cgroups, disk, kernel, ports, start, static_pods, swap, user
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -33,12 +33,12 @@ V1 = [f"/sys/fs/cgroup/{name} rw - cgroup cgroup rw,{name}" for name in ("cpu", 
 
 
 def test_cgroup_v2_with_all_controllers_is_in_order(tmp_path: Path) -> None:
-    (found,) = cgroups("systemd", str(host(tmp_path, V2, controllers="cpu memory cpuset pids io")))
-    assert (found.level, found.text) == (Level.OK, "v2, driver systemd")
+    (found,) = cgroups("cgroupfs", str(host(tmp_path, V2, controllers="cpu memory cpuset pids io")))
+    assert (found.level, found.text) == (Level.OK, "v2, driver cgroupfs")
 
 
 def test_a_missing_controller_is_a_failure_that_names_it(tmp_path: Path) -> None:
-    (found,) = cgroups("systemd", str(host(tmp_path, V2, controllers="cpu pids")))
+    (found,) = cgroups("cgroupfs", str(host(tmp_path, V2, controllers="cpu pids")))
     assert (found.level, found.text) == (Level.FAILURE, "v2 without memory, cpuset: pods cannot be limited")
 
 
@@ -137,28 +137,19 @@ def test_a_port_that_is_taken_is_named_with_its_field() -> None:
     assert (found.level, found.text) == (Level.FAILURE, f"taken by somebody else: port {port}")
 
 
-@pytest.mark.parametrize(
-    ("text", "level", "said"),
-    [
-        ("nameserver 10.0.0.1\n", Level.OK, "names 10.0.0.1"),
-        ("nameserver 127.0.0.53\n", Level.WARNING, "names 127.0.0.53, which is another host to a pod"),
-        ("search x\n", Level.WARNING, "names no server"),
-        (None, Level.FAILURE, "No such file or directory"),
-    ],
-)
-def test_the_resolver_of_pods_is_looked_at(tmp_path: Path, text: str | None, level: Level, said: str) -> None:
-    (tmp_path / "etc").mkdir()
-    if text is not None:
-        (tmp_path / "etc/resolv.conf").write_text(text)
-    config = KubeletConfiguration(resolvConf="/etc/resolv.conf")
-    (found,) = dns(Agent(config=config), str(tmp_path))
-    assert found.level is level
-    assert said in found.text
+def test_a_missing_directory_of_static_pods_is_a_warning(tmp_path: Path) -> None:
+    (found,) = static_pods(f"{tmp_path}/manifests")
+    assert (found.level, found.remedy.partition(",")[0]) == (Level.WARNING, f"mkdir -p {tmp_path}/manifests")
+    assert list(static_pods(str(tmp_path))) == []
+    assert list(static_pods("")) == []
 
 
-def test_a_cluster_without_dns_is_a_warning() -> None:
-    (found,) = dns(Agent(config=KubeletConfiguration(resolvConf=""), standalone=False))
-    assert found.text == "clusterDNS is empty: pods do not find the cluster's services"
+def test_the_cgroup_driver_systemd_needs_systemd(tmp_path: Path) -> None:
+    root = host(tmp_path, V2, controllers="cpu memory cpuset pids")
+    assert [one.level for one in cgroups("cgroupfs", str(root))] == [Level.OK]
+    assert [one.level for one in cgroups("systemd", str(root))] == [Level.OK, Level.WARNING]
+    (root / "run/systemd/system").mkdir(parents=True)
+    assert [one.level for one in cgroups("systemd", str(root))] == [Level.OK]
 
 
 def test_only_root_can_run_pods() -> None:

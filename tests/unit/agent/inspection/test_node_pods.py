@@ -99,6 +99,7 @@ def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:
     shown = [(one["name"], one["restartCount"], *one["state"]) for one in found["status"]["containerStatuses"]]
     assert shown == [("a", 1, "running"), ("b", 0, "terminated")]
     assert (state(found), found["status"]["podIP"]) == ("ExitCode:3", "10.0.0.1")
+    assert found["status"]["podIPs"] == [{"ip": "10.0.0.1"}]
 
 
 def test_a_container_that_had_ended_well_before_another_was_made_does_not_count_as_one_that_should_run() -> None:

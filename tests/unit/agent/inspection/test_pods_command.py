@@ -66,7 +66,7 @@ def test_labels_and_namespaces_choose_pods(shown: Any) -> None:
     assert names(shown("-l", "app")[0]) == ["db", "web"]
     assert names(shown("-l", "app,!old")[0]) == ["web"]
     assert names(shown("-n", "system", "-l", "app!=web")[0]) == ["dns"]
-    assert shown("-l", "app=x")[0][:1] == ["refused: /m/bad.yaml: spec.containers: required"]
+    assert shown("-l", "app=x")[0][:1] == ["no pods on this node with these labels"]
 
 
 def test_a_static_pod_whose_manifest_is_gone_is_terminating(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,3 +99,7 @@ def test_a_wrong_selector_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         Asked("-l", "a>b")
     assert "'a>b' is no label selector" in capsys.readouterr().err
+
+
+def test_a_namespace_without_pods_is_said_even_where_manifests_are_refused(shown: Any) -> None:
+    assert shown("-n", "none")[0] == ["no pods in namespace none", "refused: /m/bad.yaml: spec.containers: required"]
