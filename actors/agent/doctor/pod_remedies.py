@@ -34,12 +34,14 @@ _REMEDIES: Final = _table(
      "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
     ("failed to find plugin",
      "install the cluster's network plugin, or remove the file in /etc/cni/net.d that names one that is not there"),
+    ("hostPath type check failed", "make it on this node, or correct path or type of the volume"),
+    ("NodePorts|free ports for the requested", "end the pod that has the host port, or take another hostPort"),
     ("no space left on device|disk quota exceeded", "df -h; df -i; du -xh / | sort -h | tail"),
     ("(secret|configmap) .*not found", "kubectl -n {namespace} get secrets,configmaps: make the one that is named"),
     ("runAsNonRoot", "set runAsUser in the pod, or take an image with a user of its own"),
     ("executable file not found|exec: .*: (no such file or directory|permission denied|is a directory)"
      "|no such file or directory.*exec|exec format error",
-     "correct command in the pod; of another architecture, the image: {image}"),
+     "correct command in the pod; or is the image {image} of another architecture?"),
     ("OOMKilled|out of memory", "raise resources.limits.memory of the container"),
     ("OutOf|Insufficient|doesn't fit|didn't have enough|no set of running pods found to reclaim resources",
      "supervise pods -o wide: end others, or ask for less"),
@@ -54,7 +56,7 @@ _IMAGE_REMEDIES: Final = _table(
     ("manifest unknown|failed to resolve reference|not found.*\\bimage\\b|\\bimage\\b.*not found",
      "correct the image in the pod, or push it: {image}"),
     ("InvalidImageName|invalid reference format", "correct the image in the pod: {image}"),
-    ("ErrImageNeverPull", "put the image on the node, or imagePullPolicy: IfNotPresent: {image}"),
+    ("ErrImageNeverPull", "put {image} on the node, or set imagePullPolicy: IfNotPresent"),
 )  # fmt: skip
 """Remedies of reasons that concern an image: a volume or a network plugin may also say `connection refused`."""
 

@@ -112,10 +112,11 @@ def _end(ended: Object) -> str:
 
 
 def _restarts(pod: Object, now: float) -> str:
-    """How many, and how long ago the last one was."""
+    """How many, and how long ago the last one was: of init containers while these are not done, as kubectl's."""
     status, sidecars = pod.get("status", {}), _sidecars(pod)
-    statuses = [one for one in _list(status, "initContainerStatuses") if one["name"] in sidecars]
-    statuses += _list(status, "containerStatuses")
+    statuses = [*_list(status, "initContainerStatuses")]
+    if not _of_init_containers(pod):
+        statuses = [one for one in statuses if one["name"] in sidecars] + [*_list(status, "containerStatuses")]
     times = [((one.get("lastState") or {}).get("terminated") or {}).get("finishedAt") for one in statuses]
     last = max((time for time in times if time), default=None)
     total = sum(int(one.get("restartCount") or 0) for one in statuses)

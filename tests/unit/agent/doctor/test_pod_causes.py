@@ -58,11 +58,13 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1", field: 
         (
             "ErrImageNeverPull",
             'Container image "nginx:9" is not present with pull policy of Never',
-            "imagePullPolicy: IfNotPresent: nginx:9",
+            "put nginx:9 on the node, or set imagePullPolicy: IfNotPresent",
         ),
         ("CreateContainerConfigError", 'secret "db" not found', "kubectl -n shop get secrets,configmaps"),
         ("RunContainerError", 'exec: "x": executable file not found in $PATH', "correct command in the pod"),
         ("CreateContainerError", "write /var/lib/x: no space left on device", "df -h"),
+        ("FailedMount", "hostPath type check failed: /x is not a directory", "make it on this node"),
+        ("NodePorts", "node(s) didn't have free ports for the requested pod ports", "take another hostPort"),
         ("Something", "never heard of", "supervise describe pod shop/web"),
     ],
 )

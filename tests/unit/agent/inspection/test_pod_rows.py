@@ -104,6 +104,12 @@ def test_sidecars_count_among_the_ready_and_other_init_containers_do_not() -> No
     assert readiness(pod(container("a"), init=init)) == (1, 2)
 
 
+def test_restarts_are_those_of_init_containers_until_these_are_done() -> None:
+    failed = container("i", state={"waiting": {"reason": "CrashLoopBackOff"}}) | {"restartCount": 3}
+    assert row(pod(container("a"), init=(failed,)), NOW)[4] == "3"
+    assert row(pod(container("a", **RUNS), init=(container("i", **DONE) | {"restartCount": 3},)), NOW)[4] == "0"
+
+
 def test_a_line_has_restarts_age_address_source_worker_and_uid() -> None:
     last = {"terminated": {"exitCode": 1, "finishedAt": "2027-01-15T07:59:55Z"}}
     found = pod(container("a", **RUNS, lastState=last) | {"restartCount": 3}, podIP="10.0.0.1")
