@@ -241,4 +241,4 @@ class ContainerStarter:
 
 def _words(error: Exception) -> str:
     """The runtime's own error text, as the kubelet shows it for a container."""
-    return error.details or str(error) if isinstance(error, CriError) else str(error)
+    return error.details or str(error) if isinstance(error, CriError) else error_text(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -227,6 +228,16 @@ async def test_a_pod_is_ready_to_start_containers_while_its_image_is_still_pulle
         assert not node.containers("a")
         pulled.set_result(ImageReady("busybox", "busybox"))
         await node.until(lambda: node.running("a"))
+
+
+async def test_an_error_of_the_disk_is_told_by_its_path_and_reason(tmp_path):
+    async with Driven(tmp_path) as node:
+        in_the_way = Path(node.harness.actor.context.pod_dir("u")) / "containers"
+        in_the_way.parent.mkdir(parents=True, exist_ok=True)
+        in_the_way.write_text("")
+        await node.want(pod())
+        await node.until(lambda: node.waiting() == "CreateContainerConfigError")
+        assert node.observed().waiting["a"].message == f"{in_the_way}: File exists"
 
 
 async def test_a_pod_waits_for_its_volumes(tmp_path):
