@@ -5,9 +5,11 @@ A pod without pod-level resources has the sum of its containers, with its overhe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from actors.shared.kube.container import ResourceRequirements
+import msgspec
+
+from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, limits_with_overhead, pod_requests
@@ -26,13 +28,16 @@ def allocated(pod: Pod) -> dict[str, Quantity]:
         return {}
 
 
-def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
+def applied(pod: Pod, phase: str, actual: Mapping[str, ResourceRequirements]) -> ResourceRequirements | None:
     """While the pod runs, its CPU and memory and its pod-level resources; else all its resources, empty if it has none.
     None: one of them is not a quantity. As in the kubelet, a container without a limit takes no limit away here, though
     the pod's cgroup then has none.
+
+    `actual`: by container name, the resources during a resize that is not applied yet, or cannot be. The pod-level
+    resources of a spec are shown as allocated.
     """
     try:
-        return _applied_resources(pod, phase)
+        return _applied_resources(_with_actual(pod, actual), phase)
     except QuantityError:
         return None
 
@@ -52,6 +57,22 @@ def _applied_resources(pod: Pod, phase: str) -> ResourceRequirements:
         requests=_texts(requests, [each.requests for each in _given_resources(pod)]),
         limits=_texts(limits, [each.limits for each in _given_resources(pod)]),
     )
+
+
+def _with_actual(pod: Pod, actual: Mapping[str, ResourceRequirements]) -> Pod:
+    if not actual:
+        return pod
+
+    def current(containers: Sequence[Container]) -> list[Container]:
+        return [
+            msgspec.structs.replace(one, resources=actual[one.name]) if one.name in actual else one
+            for one in containers
+        ]
+
+    spec = msgspec.structs.replace(
+        pod.spec, containers=current(pod.spec.containers), initContainers=current(pod.spec.initContainers)
+    )
+    return msgspec.structs.replace(pod, spec=spec)
 
 
 def _of_cgroup(amounts: dict[str, int], own: Mapping[str, Quantity]) -> dict[str, int]:

@@ -50,7 +50,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     situation = TransitionInput(seen, observation.now_ns, before, start, rejected, phase)
     host_ips, ips = host_ips_of(node, old, rejected=rejected), ips_of(observation, node, old, rejected=rejected)
     reason, message = _reason_and_message(seen, phase, old)
-    whole = (allocated(pod), applied(pod, phase)) if node.pod_resources else ({}, None)
+    whole = (allocated(pod), applied(pod, phase, seen.actual_resources)) if node.pod_resources else ({}, None)
     if rejected:
         whole = old.allocatedResources, old.resources
     return PodStatus(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actors.shared.kube import codec
+from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 from actors.status_manager.pod_resources import allocated, applied
 
@@ -19,7 +20,7 @@ OWN = {
 
 def limited(cpu: str, memory: str, **more: Any) -> dict[str, Any]:
     amounts = {"cpu": cpu, "memory": memory}
-    return {"name": "c", "resources": {"requests": amounts, "limits": amounts}, **more}
+    return {"name": "c", "resources": {"requests": amounts, "limits": amounts}} | more
 
 
 def asking(**requests: str) -> dict[str, Any]:
@@ -31,8 +32,8 @@ def pod(*containers: dict[str, Any], **spec: Any) -> Pod:
     return codec.decode_pod(json.dumps({"metadata": metadata, "spec": {"containers": containers, **spec}}).encode())
 
 
-def shown(wanted: Pod, phase: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    found = applied(wanted, phase)
+def shown(wanted: Pod, phase: str, **actual: ResourceRequirements) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    found = applied(wanted, phase, actual)
     return None if found is None else (found.requests, found.limits)
 
 
@@ -61,6 +62,16 @@ def test_a_pod_that_runs_shows_its_cpu_and_memory_only():
     storage = {"ephemeral-storage": "1Gi"}
     assert shown(wanted, "Pending") == (requests | storage, limits | storage)
     assert shown(wanted, "Running") == (requests, limits), "also if one of them may use all CPUs"
+
+
+def test_a_resize_that_is_not_applied_is_not_shown():
+    """Seen: a limit below the memory in use is refused, and the pod's cgroup keeps the old one."""
+    wanted = pod(limited("1", "30Mi"), limited("1", "10Mi", name="d"))
+    actual = ResourceRequirements(requests={"cpu": "500m", "memory": "100Mi"}, limits={"cpu": "1", "memory": "120Mi"})
+    assert shown(wanted, "Running", c=actual) == ({"cpu": "1500m", "memory": "110Mi"}, {"cpu": "2", "memory": "130Mi"})
+    side = limited("1", "30Mi", name="s", restartPolicy="Always")
+    wanted = pod(limited("1", "10Mi"), initContainers=[side])
+    assert shown(wanted, "Running", s=actual) == ({"cpu": "1500m", "memory": "110Mi"}, {"cpu": "2", "memory": "130Mi"})
 
 
 def test_the_kernels_minimum_of_cpu_is_not_shown():
