@@ -39,11 +39,11 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
     of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
 
     def last_start() -> LastStart | None:
-        from actors.shared.config.start.start_records import last_of
+        from actors.shared.config.start.start_records import given_flags, last_of
 
         record = None if arguments.run_dir else last_of(str(state_dir))
         command = None if record is None else record.command
-        return None if command is None else LastStart(command.flags, command.directory, command.log_file)
+        return None if command is None else LastStart(given_flags(command.flags), command.directory, command.log_file)
 
     return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root, last_start)
 

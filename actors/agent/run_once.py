@@ -22,6 +22,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.commands import take_form, take_option
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.loading import load
+from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import tied
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
@@ -121,7 +122,7 @@ def run(words: Sequence[str]) -> int:
         )
         sys.stderr.write(f"error: {as_typed(text)}\n")
         return 1
-    process = _start_agent([*flags, "--runonce=false", "--enable-server=false"])
+    process = _start_agent([*flags, *RUN_ONCE_FLAGS])
     try:
         outcomes, failed = _watch(agent, process, seconds)
     except KeyboardInterrupt:

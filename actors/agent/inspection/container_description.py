@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from . import pod_rows
@@ -17,7 +17,7 @@ def described(container: Object, status: Object, now: float) -> Iterator[tuple[s
     yield "Image", container.get("image", "-")
     for name in ("command", "args"):
         if container.get(name):
-            yield name.capitalize(), shlex.join(map(str, container[name]))
+            yield name.capitalize(), _words(container[name])
     if ports := container.get("ports"):
         yield "Ports", ", ".join(map(_port, ports))
     yield "State", _state(status.get("state") or {}, now) or "waiting: not begun yet"
@@ -40,6 +40,13 @@ def described(container: Object, status: Object, now: float) -> Iterator[tuple[s
         yield "Variables of", ", ".join(sources)
     if mounts := container.get("volumeMounts"):
         yield "Mounts", ", ".join(_mount(mount) for mount in mounts)
+
+
+def _words(words: Sequence[str]) -> str:
+    """As a shell takes them; a script of many lines as it is, and then each word in lines of its own."""
+    if any("\n" in word.rstrip() for word in words):
+        return "\n".join(word.rstrip() for word in words)
+    return shlex.join(words)
 
 
 def _port(port: Object) -> str:

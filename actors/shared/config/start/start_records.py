@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,10 @@ from supervision.state_file import DamagedError, StateFile, read_private, unseal
 FILE: Final = "places.json"
 _KEPT: Final = 16
 """The distinct earlier starts, the newest last."""
+
+
+RUN_ONCE_FLAGS: Final = ("--runonce=false", "--enable-server=false")
+"""The flags that the agent of a `run-once` has beside those that its user has given."""
 
 
 class StartCommand(msgspec.Struct, frozen=True):
@@ -105,6 +109,12 @@ def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
 
 def _without_making(record: StartRecord) -> StartRecord:
     return msgspec.structs.replace(record, made=(), made_cgroups=(), boot="", handed_over=False, command=None)
+
+
+def given_flags(flags: Sequence[str]) -> Sequence[str]:
+    """Without those that `run-once` has added: an operator would not type them. Pure."""
+    of_run_once = set(RUN_ONCE_FLAGS) <= set(flags)
+    return [flag for flag in flags if flag not in RUN_ONCE_FLAGS] if of_run_once else flags
 
 
 def boot_id() -> str:

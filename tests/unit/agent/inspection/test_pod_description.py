@@ -89,7 +89,7 @@ def test_describe_shows_command_arguments_ports_and_variables() -> None:
     container = {
         "name": "main",
         "command": ["sh", "-c", "echo a b"],
-        "args": ["first\nsecond"],
+        "args": ["first 'one'\nsecond\n"],
         "ports": [
             {"containerPort": 80, "name": "http", "hostPort": 8080},
             {"containerPort": 53, "protocol": "UDP"},
@@ -100,8 +100,8 @@ def test_describe_shows_command_arguments_ports_and_variables() -> None:
     pod = {**POD, "spec": {"containers": [container]}}
     shown = lines(Description(pod), NOW)
     assert "    Command:     sh -c 'echo a b'" in shown
-    at = shown.index("    Args:        'first")
-    assert shown[at + 1] == "                 second'", "further lines begin below the first"
+    at = shown.index("    Args:        first 'one'")
+    assert shown[at + 1] == "                 second", "a script is shown as it is"
     assert "    Ports:       80/TCP (http, host port 8080), 53/UDP, 1/TCP (host port 10.0.0.9:2)" in shown
     assert "    Environment: A=b" in shown
 

@@ -19,7 +19,7 @@ from actors.agent.reset.host_resources import HostResources, files, links, look,
 from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
-from actors.shared.config.start.start_records import StartRecord, with_start
+from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
 from supervision.cli.command import Context
 from tests.support.kept_files import KEPT
 
@@ -233,3 +233,8 @@ def test_a_reset_names_the_empty_cgroups_only_beside_another_agent(
     monkeypatch.setattr(f"{module}._result", lambda *words: 0)
     assert _remove(cast(Context, None), Scope(starts=[at(tmp_path)]), HostResources({}, []), []) == 0
     assert ("they stay: /top/kubepods\n" in capsys.readouterr().err) == named
+
+
+def test_the_flags_of_the_last_start_are_those_that_its_user_gave_to_run_once_too() -> None:
+    assert given_flags(["--max-pods=5", *RUN_ONCE_FLAGS]) == ["--max-pods=5"]
+    assert given_flags(["--enable-server=false"]) == ["--enable-server=false"]
