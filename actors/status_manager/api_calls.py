@@ -25,6 +25,8 @@ CALL_SECONDS: Final = 10.0
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 CONFLICT: Final = 409
 NOT_FOUND: Final = 404
+UNREADABLE: Final = 500
+"""Status of an answer that says that it is a success, and cannot be read."""
 NODE_MISSING: Final = "NodeMissing"
 """Reason of an answer: a mirror pod waits for the node object, which owns it."""
 
@@ -36,7 +38,14 @@ class ApiCalls:
         self._actor, self._table, self._node_name = actor, table, node_name
 
     async def perform(self, step: Step) -> ApiAnswer | None:
-        """Perform one step. Returns the answer if it failed, else None."""
+        """Perform one step. Returns the answer if it failed, else None. An answer that cannot be read is a failure:
+        the API copy stays as it was, so the same step comes next, and would come without a pause."""
+        try:
+            return await self._perform(step)
+        except ObjectError as error:
+            return ApiAnswer(status=UNREADABLE, reason="Unreadable", message=f"the answer cannot be read: {error}")
+
+    async def _perform(self, step: Step) -> ApiAnswer | None:
         if isinstance(step, PatchStatus):
             return await self._patch(step)
         if isinstance(step, DeletePod):
@@ -80,7 +89,7 @@ class ApiCalls:
         before = self._table.api.get(pod.uid)
         answer = await self._call(ApiCall(method="DELETE", path=_path(pod), body=_delete_options(pod)))
         if answer.status == CONFLICT:
-            return await self._read(pod)
+            return await self._unless_there(pod, answer)
         if answer.ok:
             self._actor.log.info("pod %s (%s): deleted from the API server", pod.full_name, pod.uid)
             self._table.accept_deletion(pod, self._take(answer, before))
@@ -89,8 +98,9 @@ class ApiCalls:
         return self._unless_gone(pod, answer)
 
     async def _unless_there(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:
-        """Check a deletion that was answered with "not found": the answer, if the server still has the pod. Before a
-        deletion the server looks the pod up in a cache that may not have it yet (admission plugin NodeRestriction).
+        """Check a deletion that was answered with "not found" or a conflict: the answer, if the server still has the
+        pod. Before a deletion the server looks the pod up in a cache that may not have it yet (admission plugin
+        NodeRestriction).
         """
         failure = await self._read(pod)
         return failure or (answer if self._table.api.get(pod.uid) is not None else None)
@@ -148,13 +158,10 @@ class ApiCalls:
 
     def _take(self, answer: ApiAnswer, before: ApiPod | None, *, new: bool = False) -> ApiPod | None:
         """Put the pod of the answer into the API copy if it is newer there. `before`: the pod in the copy when the
-        request was sent. A pod that the watch does not show, or no longer, is taken only if it is `new`.
+        request was sent. A pod that the watch does not show, or no longer, is taken only if it is `new`. Raises
+        ObjectError.
         """
-        try:
-            pod = api_pods.read(answer.body)
-        except ObjectError as error:
-            self._actor.log.warning("the API server's answer cannot be read: %s", error)
-            return None
+        pod = api_pods.read(answer.body)
         if not pod.uid or not (new or self._table.api.get(pod.uid)):
             return None
         self._table.api.put(pod, before)

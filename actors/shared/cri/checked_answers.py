@@ -6,7 +6,8 @@ object with one is omitted. An invalid ID makes the whole answer invalid: Runtim
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Protocol, TypeVar
 
 from .errors import RuntimeFailure
 
@@ -14,6 +15,20 @@ MAX_NAME_BYTES: Final = 255
 MAX_ATTEMPT: Final = 10**9
 """The largest plausible restart count; a larger number is invalid. It would exceed the API's restartCount (int32) with
 the next instances."""
+
+
+class Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=Identified)
+
+
+def distinct(listed: Iterable[T]) -> list[T]:
+    """Each ID once. An object that a runtime lists twice would count as two: as a sandbox beside the pod's own one,
+    which is stopped again and again."""
+    return list({one.id: one for one in listed}.values())
 
 
 def _is_part(text: str) -> bool:

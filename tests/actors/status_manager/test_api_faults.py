@@ -327,6 +327,37 @@ async def test_a_pod_that_the_server_wrongly_reports_missing_is_deleted_later(tm
         assert store.gone == ["u"]
 
 
+async def test_an_answer_that_cannot_be_read_is_a_failure_with_a_pause(tmp_path: Path) -> None:
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    fault = store.fault("answer", verb="patch", code=200, body='{"metadata": 7}', times=50)
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.advance(10.0)
+        assert 2 <= fault.seen <= 10
+        store.faults.clear()
+        await harness.advance(60.0)
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+async def test_a_deletion_that_is_refused_as_a_conflict_is_tried_again_with_pauses(tmp_path: Path) -> None:
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    fault = store.fault("status", verb="delete", code=409, times=50)
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        store.put(deleted(store.find("p")))
+        await store.watch(harness, "p")
+        await harness.deliver(seen(bound, code=143, worker_phase="terminated", finished=True, at=2.0))
+        await harness.advance(10.0)
+        assert 2 <= fault.seen <= 10
+        store.faults.clear()
+        await harness.advance(60.0)
+        assert store.gone == ["u"]
+
+
 async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_on_the_node(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())

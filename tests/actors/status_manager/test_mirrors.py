@@ -38,6 +38,19 @@ async def mirrored(store: ApiNeighbour, harness: Harness) -> dict[str, Any]:
     return mirror(store)
 
 
+async def test_a_node_that_cannot_be_read_delays_the_mirror_only(tmp_path):
+    store = ApiNeighbour()
+    async with joined(tmp_path, store) as harness:
+        store.node = {"metadata": {"name": "node-1", "uid": "node-uid", "deletionTimestamp": 7}}
+        await store.sync(harness)
+        await harness.deliver(seen(static()))
+        await harness.advance(5.0)
+        assert not store.has("web-node-1")
+        store.node = {"metadata": {"name": "node-1", "uid": "node-uid"}}
+        await harness.advance(60.0)
+        assert store.has("web-node-1")
+
+
 async def test_a_static_pod_has_a_mirror_with_its_status(tmp_path):
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:

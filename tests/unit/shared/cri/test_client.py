@@ -52,6 +52,23 @@ async def test_a_status_with_another_id_than_the_requested_one_is_refused(monkey
         await fake.client().pod_sandbox_status("mine")
 
 
+async def test_what_a_runtime_lists_twice_is_there_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As two sandboxes of a pod, one would be stopped, and the pod's own one with it."""
+    fake = FakeRuntime()
+
+    async def containers(request: cri.ListContainersRequest) -> cri.ListContainersResponse:
+        return cri.ListContainersResponse(containers=[cri.Container(id="a"), cri.Container(id="b")] * 2)
+
+    async def sandboxes(request: cri.ListPodSandboxRequest) -> cri.ListPodSandboxResponse:
+        return cri.ListPodSandboxResponse(items=[cri.PodSandbox(id="a"), cri.PodSandbox(id="b")] * 2)
+
+    monkeypatch.setattr(fake, "do_ListContainers", containers)
+    monkeypatch.setattr(fake, "do_ListPodSandbox", sandboxes)
+    client = fake.client()
+    assert [one.id for one in await client.list_containers()] == ["a", "b"]
+    assert [one.id for one in await client.list_pod_sandboxes()] == ["a", "b"]
+
+
 async def test_stopping_a_missing_container_succeeds() -> None:
     client = FakeRuntime("1.6").client()
     await client.stop_container("gone", 1)
