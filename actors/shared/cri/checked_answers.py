@@ -6,7 +6,7 @@ object with one is omitted. An invalid ID makes the whole answer invalid: Runtim
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol, TypeVar
 
 from .errors import RuntimeFailure
@@ -29,6 +29,12 @@ def distinct(listed: Iterable[T]) -> list[T]:
     """Each ID once. An object that a runtime lists twice would count as two: as a sandbox beside the pod's own one,
     which is stopped again and again."""
     return list({one.id: one for one in listed}.values())
+
+
+def has_labels(labels: Mapping[str, str], wanted: Mapping[str, str] | None) -> bool:
+    """Whether an object fits the filter of a list. A runtime that ignores the filter would else have the containers of
+    other pods stopped with one pod."""
+    return all(labels.get(name) == value for name, value in (wanted or {}).items())
 
 
 def _is_part(text: str) -> bool:

@@ -9,7 +9,7 @@ from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
-from .checked_answers import check_id, distinct, id_of
+from .checked_answers import check_id, distinct, has_labels, id_of
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
@@ -99,7 +99,8 @@ class ContainerCalls:
         selection = cri.ContainerFilter(pod_sandbox_id=sandbox_id, label_selector=labels or {})
         request = cri.ListContainersRequest(filter=selection)
         answer = await self._runtime.call(methods.LIST_CONTAINERS, request, self._deadlines.request)
-        return distinct(conversion.listed_container(container) for container in answer.containers)
+        listed = distinct(conversion.listed_container(container) for container in answer.containers)
+        return [one for one in listed if sandbox_id in ("", one.sandbox_id) and has_labels(one.labels, labels)]
 
     async def update_container_resources(
         self,

@@ -8,7 +8,7 @@ from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
-from .checked_answers import check_id, distinct, id_of
+from .checked_answers import check_id, distinct, has_labels, id_of
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
@@ -72,7 +72,8 @@ class SandboxCalls:
         """The sandboxes with all of `labels`, ready or not."""
         request = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=labels or {}))
         answer = await self._runtime.call(methods.LIST_POD_SANDBOX, request, self._deadlines.request)
-        return distinct(conversion.listed_sandbox(sandbox) for sandbox in answer.items)
+        listed = distinct(conversion.listed_sandbox(sandbox) for sandbox in answer.items)
+        return [one for one in listed if has_labels(one.labels, labels)]
 
     async def port_forward_url(self, sandbox_id: str, ports: Sequence[int] = ()) -> str:
         """The URL at which the runtime streams to ports of this sandbox; valid once and for a short time."""

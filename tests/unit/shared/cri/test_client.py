@@ -69,6 +69,33 @@ async def test_what_a_runtime_lists_twice_is_there_once(monkeypatch: pytest.Monk
     assert [one.id for one in await client.list_pod_sandboxes()] == ["a", "b"]
 
 
+async def test_a_runtime_that_ignores_a_filter_gives_no_pod_the_containers_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = FakeRuntime()
+    mine, other = {"io.kubernetes.pod.uid": "mine"}, {"io.kubernetes.pod.uid": "other"}
+
+    async def containers(request: cri.ListContainersRequest) -> cri.ListContainersResponse:
+        listed = [
+            cri.Container(id="a", pod_sandbox_id="s", labels=mine),
+            cri.Container(id="b", pod_sandbox_id="t", labels=mine),
+            cri.Container(id="c", pod_sandbox_id="s", labels=other),
+        ]
+        return cri.ListContainersResponse(containers=listed)
+
+    async def sandboxes(request: cri.ListPodSandboxRequest) -> cri.ListPodSandboxResponse:
+        listed = [cri.PodSandbox(id="s", labels=mine), cri.PodSandbox(id="t", labels=other), cri.PodSandbox(id="u")]
+        return cri.ListPodSandboxResponse(items=listed)
+
+    monkeypatch.setattr(fake, "do_ListContainers", containers)
+    monkeypatch.setattr(fake, "do_ListPodSandbox", sandboxes)
+    client = fake.client()
+    assert [one.id for one in await client.list_pod_sandboxes(mine)] == ["s"]
+    assert [one.id for one in await client.list_containers(mine)] == ["a", "b"]
+    assert [one.id for one in await client.list_containers(sandbox_id="s")] == ["a", "c"]
+    assert [one.id for one in await client.list_containers(mine, sandbox_id="s")] == ["a"]
+
+
 async def test_stopping_a_missing_container_succeeds() -> None:
     client = FakeRuntime("1.6").client()
     await client.stop_container("gone", 1)
