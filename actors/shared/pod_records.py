@@ -27,6 +27,8 @@ from supervision.state_file import read_private
 
 ALLOCATED: Final = "allocated_pods_state"
 ACTUATED: Final = "actuated_pods_state"
+POD_LEVEL: Final = ""
+"""The key of the pod-level resources, beside the names of containers."""
 _MOST_BYTES: Final = 64 << 20
 _TYPE: Final = b"(string)"
 """The beginning of Go's text form, before the text itself."""

@@ -68,8 +68,8 @@ class PodObserved(Message, frozen=True):
     """Begin and end, seconds since 1970, of each image pull that the pod's start waited for."""
     resize: Resize | None = None
     actual_resources: dict[str, ResourceRequirements] = {}
-    """By container name, during a resize: the container's actual resources. `pod` has the allocated ones.
-    """
+    """During a resize that is not applied yet, or cannot be: the actual resources, by container name, and by POD_LEVEL
+    (shared/pod_records) those of the pod. `pod` has the allocated ones."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 

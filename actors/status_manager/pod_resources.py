@@ -15,6 +15,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, limits_with_overhead, pod_requests
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.quantity_text import written
+from actors.shared.pod_records import POD_LEVEL
 
 from .container_resources import MIN_LIMIT_MILLI, MIN_REQUEST_MILLI
 
@@ -33,8 +34,7 @@ def applied(pod: Pod, phase: str, actual: Mapping[str, ResourceRequirements]) ->
     None: one of them is not a quantity. As in the kubelet, a container without a limit takes no limit away here, though
     the pod's cgroup then has none.
 
-    `actual`: by container name, the resources during a resize that is not applied yet, or cannot be. The pod-level
-    resources of a spec are shown as allocated.
+    `actual`: as PodObserved.actual_resources.
     """
     try:
         return _applied_resources(_with_actual(pod, actual), phase)
@@ -70,7 +70,10 @@ def _with_actual(pod: Pod, actual: Mapping[str, ResourceRequirements]) -> Pod:
         ]
 
     spec = msgspec.structs.replace(
-        pod.spec, containers=current(pod.spec.containers), initContainers=current(pod.spec.initContainers)
+        pod.spec,
+        containers=current(pod.spec.containers),
+        initContainers=current(pod.spec.initContainers),
+        resources=actual.get(POD_LEVEL, pod.spec.resources),
     )
     return msgspec.structs.replace(pod, spec=spec)
 

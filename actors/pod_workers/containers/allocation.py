@@ -16,11 +16,9 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
-from actors.shared.pod_records import PodRecord
+from actors.shared.pod_records import POD_LEVEL, PodRecord
 from supervision.errors import UNREADABLE
 
-POD: Final = ""
-"""The key of the pod-level resources, beside the container names."""
 RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 
 Allocated = dict[str, ResourceRequirements]
@@ -31,7 +29,7 @@ class StoredAllocation(msgspec.Struct, frozen=True):
 
     allocated: Allocated
     actuated: Allocated = {}
-    """The actuated resources by ids of containers; where a kubelet has kept them, by names."""
+    """The actuated resources by ids of containers, where a kubelet has kept them by names, and by POD_LEVEL."""
     under_way: bool = False
     """A resize is allocated, and not all of it is known to be actuated."""
 
@@ -40,7 +38,7 @@ def of(pod: Pod) -> Allocated:
     """The resources of the spec by container name, without empty ones."""
     found = {each.name: each.resources for each in (*pod.spec.initContainers, *pod.spec.containers)}
     if pod.spec.resources is not None:
-        found[POD] = pod.spec.resources
+        found[POD_LEVEL] = pod.spec.resources
     return {name: resources for name, resources in found.items() if any(_amounts(resources))}
 
 
@@ -82,7 +80,7 @@ def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> P
         pod.spec,
         containers=each(pod.spec.containers),
         initContainers=each(pod.spec.initContainers),
-        resources=allocated.get(POD, pod.spec.resources),
+        resources=allocated.get(POD_LEVEL, pod.spec.resources),
     )
     return msgspec.structs.replace(pod, spec=spec)
 
@@ -103,13 +101,13 @@ def stored_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> Sto
     whole = allocated.PodLevelResources
     whole = pod.spec.resources if isinstance(whole, msgspec.UnsetType) else whole
     if whole is not None:
-        found[POD] = whole
+        found[POD_LEVEL] = whole
     ids = actuated.ContainerIDs if actuated is not None else msgspec.UNSET
-    by_name = actuated.containers if actuated is not None else {}
+    known = dict(actuated.containers) if actuated is not None else {}
+    if not isinstance(ids, msgspec.UnsetType):
+        known = {ids[name]: known[name] for name in ids if name in known}
+    if actuated is not None and isinstance(actuated.PodLevelResources, ResourceRequirements):
+        known[POD_LEVEL] = actuated.PodLevelResources
     return StoredAllocation(
-        {name: one for name, one in found.items() if any(_amounts(one))},
-        by_name
-        if isinstance(ids, msgspec.UnsetType)
-        else {ids[name]: by_name[name] for name in ids if name in by_name},
-        allocated.ResizeUnderWay is True,
+        {name: one for name, one in found.items() if any(_amounts(one))}, known, allocated.ResizeUnderWay is True
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from actors.shared.cri.client import CriClient
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import cgroup_limits
@@ -13,25 +15,35 @@ from actors.shared.stats import cgroup_usage
 from . import pod_processes
 
 
+class LimitChange(msgspec.Struct, frozen=True):
+    """The memory limit of a container, in bytes. 0: none, or not known."""
+
+    name: str
+    container_id: str
+    before: int
+    after: int
+
+    @property
+    def is_lower(self) -> bool:
+        return self.after > 0 and (self.before == 0 or self.after < self.before)
+
+
 class NoRoom(Exception):
     """A new limit is below the use, so the kernel would kill a process at once."""
 
 
-async def check_use(
-    client: CriClient, pod: Pod, limits: Iterable[tuple[str, str, int]], cgroups: Iterable[str]
-) -> None:
-    """Compare all limits with the use, before any of them is set. `limits`: container, its id and its new limit in
-    bytes, 0 for none. `cgroups`: the possible cgroups of the pod. Raises CriError, NoRoom."""
-    updates = list(limits)
-    if not updates:
-        return
+async def check_use(client: CriClient, pod: Pod, changes: Iterable[LimitChange], cgroups: Iterable[str]) -> None:
+    """Compare each lower limit with the use, before any limit is set. `cgroups`: the possible cgroups of the pod.
+    Raises CriError, NoRoom."""
     tree = pod_processes.tree()
     found = [text for cgroup in cgroups if (text := pod_text(tree, cgroup, cgroup_limits(pod).get("memory", 0)))]
-    for name, container_id, limit in updates:
-        memory = (await client.container_stats(container_id)).memory if limit else None
+    for change in changes:
+        if not change.is_lower:
+            continue
+        memory = (await client.container_stats(change.container_id)).memory
         used = memory.usage_bytes if memory is not None else None
-        if used is not None and used >= limit:
-            found.append(_text(f'container "{name}"', limit, used))
+        if used is not None and used >= change.after:
+            found.append(_text(f'container "{change.name}"', change.after, used))
     if found:
         raise NoRoom(f"cannot decrease memory limits: {_joined(found)}")
 

@@ -19,13 +19,13 @@ from actors.container_manager.messages import (
     PodRejected,
     ResizePod,
 )
-from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.resources import period_of
 from actors.pod_workers.containers.sandbox_config import sizes
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
 from actors.pod_workers.pod.resize_plan import (
     actuated,
+    actuated_pod_level,
     by_restart,
     outdated,
     summary,
@@ -55,7 +55,7 @@ from supervision.message import Message
 
 from . import pod_processes
 from .execution import Execution
-from .resize_check import NoRoom, check_use
+from .resize_check import LimitChange, NoRoom, check_use
 from .termination import terminate
 from .volumes import renew_volumes
 
@@ -116,7 +116,7 @@ def keep_actuated(run: Execution, containers: dict[str, ActuatedContainer] | Non
         return
     found = actuated(run.state) if containers is None else containers
     complete = not resizing.in_progress and resizing.desired is None
-    order = ActuatedResources(run.state.uid, found, resizing.allocated.get(allocation.POD), complete=complete)
+    order = ActuatedResources(run.state.uid, found, actuated_pod_level(run.state), complete=complete)
     run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
 
 
@@ -126,15 +126,13 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     run.report(ResizeBegun())
     try:
         in_place = [(one, ran, names) for one, ran, names in todo if not by_restart(one, names)]
-        limits = [(one.name, ran.id, _memory_limit(run, one)) for one, ran, names in in_place if "memory" in names]
-        await check_use(run.services.client, run.pod, limits, _pod_cgroups(run))
+        done = {ran.id for _, ran, _ in todo}
+        inherited = [one for one in unconfirmed(run.state) or with_limits_of_pod(run.state) if one[1].id not in done]
+        changes = [_limit_change(run, one, ran) for one, ran, names in (*in_place, *inherited) if "memory" in names]
+        await check_use(run.services.client, run.pod, changes, _pod_cgroups(run))
         await _restart(run, [(one, ran) for one, ran, names in todo if by_restart(one, names)])
-        for container, ran, _ in in_place:
+        for container, ran, _ in (*in_place, *inherited):
             await _update(run, container, ran)
-        resized = {ran.id for _, ran, _ in todo}
-        for container, ran, _ in unconfirmed(run.state) or with_limits_of_pod(run.state):
-            if ran.id not in resized:
-                await _update(run, container, ran)
         await _update_sandbox(run)
     except (CriError, NoRoom) as error:
         if run.state.resizing.error != str(error):
@@ -210,9 +208,9 @@ def _resources(run: Execution, container: Container) -> cri.LinuxContainerResour
     return run.services.starter.parts.resources(run.pod, container, hardware)
 
 
-def _memory_limit(run: Execution, container: Container) -> int:
-    """Bytes; 0: none."""
-    return _resources(run, container).memory_limit_in_bytes
+def _limit_change(run: Execution, container: Container, ran: CriContainer) -> LimitChange:
+    before = ran.resources.memory_limit_bytes if ran.resources is not None else 0
+    return LimitChange(container.name, ran.id, before, _resources(run, container).memory_limit_in_bytes)
 
 
 def _pod_cgroups(run: Execution) -> list[str]:

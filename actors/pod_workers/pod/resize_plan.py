@@ -13,6 +13,7 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
+from actors.shared.pod_records import POD_LEVEL
 
 from .state import PodState
 
@@ -74,9 +75,18 @@ def actuated(state: PodState) -> dict[str, ActuatedContainer]:
     }
 
 
+def actuated_pod_level(state: PodState) -> ResourceRequirements | None:
+    """The pod-level resources that are in force. None: the pod has none."""
+    return state.resizing.actuated.get(POD_LEVEL) or (state.resizing.allocated or {}).get(POD_LEVEL)
+
+
 def transitional(state: PodState) -> dict[str, ResourceRequirements]:
-    """The current resources, by name, of containers that differ from their allocated ones."""
-    return {container.name: resources_of(state, container, ran) for container, ran, _ in outdated(state)}
+    """The current resources that differ from the allocated ones, by the names of containers and by POD_LEVEL."""
+    found = {container.name: resources_of(state, container, ran) for container, ran, _ in outdated(state)}
+    current, allocated = state.resizing.actuated.get(POD_LEVEL), (state.resizing.allocated or {}).get(POD_LEVEL)
+    if current is not None and allocation.resized(current, allocated or ResourceRequirements()):
+        found[POD_LEVEL] = current
+    return found
 
 
 def changes(before: Pod, after: Pod) -> Iterator[tuple[str, str, str]]:

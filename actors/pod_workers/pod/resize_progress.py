@@ -18,7 +18,8 @@ class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
     desired: Pod | None = None
     """The pod with its spec's resources, while these differ from the allocated ones."""
     actuated: dict[str, ResourceRequirements] = {}
-    """The actuated resources, by ids of resized containers; of containers that a kubelet made, by their names."""
+    """The actuated resources, by ids of resized containers; of containers that a kubelet made, by their names.
+    By POD_LEVEL, those of the pod until its resize is complete."""
     pending: tuple[str, str] = ("", "")
     """Reason (Deferred, Infeasible) and message."""
     pending_generation: int = 0

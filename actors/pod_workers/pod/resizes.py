@@ -9,8 +9,10 @@ from typing import Final
 from actors.pod_workers.containers import allocation
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
+from actors.shared.pod_records import POD_LEVEL
 
 from .event import PodEvent
+from .resize_plan import actuated_pod_level
 from .resize_progress import without_request
 from .state import PodState, replace
 from .state_values import Retry
@@ -69,9 +71,11 @@ class ResizeAllocated(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         resizing = without_request(state.resizing)
+        before = actuated_pod_level(state)
         resizing = replace(
             resizing,
             allocated=allocation.of(self.pod),
+            actuated=resizing.actuated if before is None else {**resizing.actuated, POD_LEVEL: before},
             in_progress=True,
             generation=self.pod.metadata.generation,
             error="",

@@ -23,7 +23,7 @@ from actors.pod_workers.pod.resizes import DEFERRED_SECONDS
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
-from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, encode, read
+from actors.shared.pod_records import ACTUATED, ALLOCATED, POD_LEVEL, PodRecord, encode, read
 from supervision.protocol import Hello
 from tests.support.fake_cri import Fault
 from tests.support.present import present
@@ -161,6 +161,29 @@ async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_
         assert changed == [(node.containers("b")[0].id, 96 << 20)]
         await node.pass_time(300)
         assert node.count_of(UPDATE) == 1
+
+
+async def test_a_pods_limit_below_what_a_container_without_its_own_uses_changes_nothing(tmp_path):
+    def limited(memory: str) -> Pod:
+        return pod(containers=[container("a"), container("b")], resources={"limits": {"memory": memory}})
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
+        await node.want(limited("64Mi"))
+        await node.until(lambda: node.running("a") and node.running("b"))
+        await node.settled()
+        await node.want(limited("1Ki"))
+        await node.until(lambda: any(reason == "ResizeError" for reason, _ in node.events()))
+        told = next(text for reason, text in node.events() if reason == "ResizeError")
+        assert 'attempting to set container \\"b\\" memory limit (1024) below current usage' in told
+        assert node.count_of(UPDATE) == 0
+        has = ResourceRequirements(limits={"memory": "64Mi"})
+        assert node.observed().actual_resources == {POD_LEVEL: has}
+        assert node.harness.sent(ActuatedResources)[-1].pod == has
+        await node.want(limited("128Mi"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
+        await node.settled()
+        assert node.observed().actual_resources == {}
 
 
 async def test_a_refused_resize_leaves_the_pod_unchanged_and_reports_the_reason(tmp_path):

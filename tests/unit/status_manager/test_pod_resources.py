@@ -10,6 +10,7 @@ import pytest
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
+from actors.shared.pod_records import POD_LEVEL
 from actors.status_manager.pod_resources import allocated, applied
 
 OWN = {
@@ -72,6 +73,13 @@ def test_a_resize_that_is_not_applied_is_not_shown():
     side = limited("1", "30Mi", name="s", restartPolicy="Always")
     wanted = pod(limited("1", "10Mi"), initContainers=[side])
     assert shown(wanted, "Running", s=actual) == ({"cpu": "1500m", "memory": "110Mi"}, {"cpu": "2", "memory": "130Mi"})
+
+
+def test_a_resize_of_the_pod_level_that_is_not_applied_is_not_shown():
+    current = ResourceRequirements(requests={"cpu": "1"}, limits={"memory": "3Gi"})
+    found = applied(pod(limited("100m", "16Mi"), resources=OWN), "Running", {POD_LEVEL: current})
+    assert found is not None
+    assert (found.requests["cpu"], found.limits["memory"]) == ("1", "3Gi")
 
 
 def test_the_kernels_minimum_of_cpu_is_not_shown():

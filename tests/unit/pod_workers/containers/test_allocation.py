@@ -15,7 +15,7 @@ from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
-from actors.shared.pod_records import PodRecord
+from actors.shared.pod_records import POD_LEVEL, PodRecord
 
 
 def pod_of(**resources: dict) -> Pod:
@@ -73,7 +73,7 @@ def test_records_of_a_kubelet_apply_by_container_name():
 def test_a_record_without_the_resources_of_the_pod_itself_leaves_the_specs(whole, found):
     pod = pod_of(a=requests(cpu="3"))
     pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=NEW))
-    assert allocation.stored_of(pod, PodRecord(**whole), None).allocated.get(allocation.POD) == found
+    assert allocation.stored_of(pod, PodRecord(**whole), None).allocated.get(POD_LEVEL) == found
 
 
 def test_a_container_of_a_pod_with_resources_records_its_own_resources():

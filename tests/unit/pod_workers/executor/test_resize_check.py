@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from actors.pod_workers.executor import pod_processes
-from actors.pod_workers.executor.resize_check import NoRoom, check_use, pod_text
+from actors.pod_workers.executor.resize_check import LimitChange, NoRoom, check_use, pod_text
 from actors.shared.cri.stats import ContainerStats, Memory
 from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_hierarchy import Hierarchy
@@ -47,6 +47,14 @@ class Runtime:
         return ContainerStats(id=container_id, name="a", memory=Memory(at_ns=1, usage_bytes=1200))
 
 
+@pytest.mark.parametrize(("before", "after"), [(1200, 1200), (1100, 1200), (1200, 0)])
+async def test_a_limit_that_is_not_lowered_is_not_compared_with_the_use(tmp_path, monkeypatch, before, after):
+    found = tree(tmp_path, current="1500", max="2000")
+    monkeypatch.setattr(pod_processes, "tree", lambda: found)
+    pod = decode_pod(msgspec.json.encode({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a"}]}}))
+    await check_use(Runtime(), pod, [LimitChange("a", "1", before, after)], ["/pod"])  # type: ignore[arg-type]
+
+
 async def test_the_pod_is_named_before_its_containers(tmp_path, monkeypatch):
     found = tree(tmp_path, current="1500", max="2000")
     monkeypatch.setattr(pod_processes, "tree", lambda: found)
@@ -54,7 +62,7 @@ async def test_the_pod_is_named_before_its_containers(tmp_path, monkeypatch):
     whole: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "resources": limits}]}}
     pod = decode_pod(msgspec.json.encode(whole))
     with pytest.raises(NoRoom) as refused:
-        await check_use(Runtime(), pod, [("a", "1", 1000)], ["/pod"])  # type: ignore[arg-type]
+        await check_use(Runtime(), pod, [LimitChange("a", "1", before=0, after=1000)], ["/pod"])  # type: ignore[arg-type]
     assert str(refused.value) == (
         "cannot decrease memory limits: [attempting to set pod memory limit (1000) below current usage (1500), "
         'attempting to set container "a" memory limit (1000) below current usage (1200)]'
