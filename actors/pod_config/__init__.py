@@ -11,6 +11,7 @@ source_states.py       the pods of each source, and their errors
 quarantined_manifests.py  those on which pod workers ended, until they change
 validation_events.py   the event FailedValidation
 limits.py              how large a manifest and a pod may be
+quantities.py          quantities of a pod of the API server that are none
 merged_pods.py         one pod for each UID and name
 name_conflict.py       a pod waits until the old pod with its name has ended
 last_good.py           the last good pods of bad files

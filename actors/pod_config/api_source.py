@@ -7,6 +7,7 @@ is rejected and logged; its last valid version stays.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 import msgspec
 
@@ -18,6 +19,7 @@ from supervision.errors import UNREADABLE
 from .errors import FieldError
 from .limits import beyond_limits
 from .merged_pods import PodCandidate
+from .quantities import unreadable_quantities
 
 FINAL_PHASES = ("Succeeded", "Failed")
 
@@ -126,7 +128,7 @@ class ApiSource:
             return False
         try:
             pod = codec.decode_pod(data)
-            for error in beyond_limits(pod.spec):
+            for error in chain(beyond_limits(pod.spec), unreadable_quantities(pod)):
                 return self._reject(meta, data, error)
             mirror = is_mirror(pod)
             annotated = b"" if mirror else self._annotate(meta.uid, data)

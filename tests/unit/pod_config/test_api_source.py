@@ -108,6 +108,32 @@ def test_a_pod_that_is_too_large_is_rejected_by_name() -> None:
     assert [each.uid for each in api.candidates] == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"resources": {"limits": {"cpu": "x"}}}, "spec.resources.limits[cpu]"),
+        ({"overhead": {"memory": "1e999"}}, "spec.overhead[memory]"),
+        ({"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1e999"}}]}, "spec.volumes[0].emptyDir[sizeLimit]"),
+        (
+            {"initContainers": [{"name": "i", "image": "i", "resources": {"requests": {"cpu": "9" * 10_000}}}]},
+            "spec.initContainers[0].resources.requests[cpu]",
+        ),
+        (
+            {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"memory": ""}}}]},
+            "spec.containers[0].resources.limits[memory]",
+        ),
+    ],
+)
+def test_a_pod_with_a_quantity_that_is_none_is_rejected_and_no_other(spec: dict[str, Any], field: str) -> None:
+    """It would end the worker, the status manager and the eviction manager again and again."""
+    api = source()
+    whole = {"containers": [{"name": "c", "image": "i"}], **spec}
+    (invalid,) = api.replace_all([data(pod(spec=whole)), data(pod("b", "y"))])
+    assert field in invalid.text
+    assert len(invalid.text) < 500
+    assert [each.uid for each in api.candidates] == ["b"]
+
+
 def test_an_invalid_pod_is_forgotten_when_it_is_deleted() -> None:
     api = source()
     invalid = api.replace_all([data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])
