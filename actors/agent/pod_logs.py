@@ -114,15 +114,15 @@ def _namespace(arguments: argparse.Namespace) -> str:
 
 
 def _is_no_actor(context: Context) -> bool:
-    """Whether the name is no actor's. While no agent runs, names are those of actors in the log of the last one.
-    Raises CommandError: the agent cannot be asked."""
+    """Whether the name is no actor's. While no agent runs or answers, names are those of actors in the log of
+    the last one. Raises CommandError: the agent may not be asked."""
     if context.arguments.file or context.arguments.level is not None:
         return False
     name: str = context.arguments.actor
     try:
         actors = context.tree().actors
     except CommandError as error:
-        if error.code == NOT_RUNNING:
+        if error.code in (NOT_RUNNING, NO_ANSWER):
             return False
         raise
     return not any(one.name == name or one.name.endswith(f"/{name}") for one in actors)

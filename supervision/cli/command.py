@@ -22,6 +22,7 @@ from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
 from ..suggestions import close_to
 from .document import document_text, form_of
+from .signals import is_stopped
 from .text import plain
 
 R = TypeVar("R", bound=Message)
@@ -123,12 +124,18 @@ class Context:
                 text = f"the agent, pid {self.fork_server_pid()}, cannot be asked yet: it is starting; try again"
                 raise CommandError(NO_ANSWER, text) from None
             if name == FORK_SERVER:
-                raise CommandError(NO_ANSWER, f"the fork server does not answer: {error}") from None
+                raise CommandError(NO_ANSWER, self._silence_text(error)) from None
             raise CommandError(NO_ANSWER, f"{error}; see `supervise tree`") from None
         except PeerRefused as error:
             raise CommandError(REFUSED, f"the process that listens on {run_dir} is not trusted: {error}") from None
         finally:
             client.close()
+
+    def _silence_text(self, error: AskError) -> str:
+        pid = self.fork_server_pid()
+        if is_stopped(pid):
+            return f"the fork server, pid {pid}, is stopped by a signal: `kill -CONT {pid}`"
+        return f"the fork server does not answer: {error}"
 
     def tree(self) -> Tree:
         """Raises CommandError. Afterwards this process has the deadlines of the agent's machine."""

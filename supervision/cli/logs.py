@@ -13,7 +13,7 @@ from typing import Final
 
 from ..logs import actor_of
 from ..protocol import Done, SetLogLevel, Tree
-from .command import NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
+from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
 from .line_array import LineArray
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
@@ -117,12 +117,16 @@ def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]
 
 
 def _of_last_start(context: Context, error: CommandError) -> tuple[Source, str, str]:
-    """The log of the agent that does not run any more. Raises the error if none is known."""
-    last = context.where.last_start() if error.code == NOT_RUNNING else None
-    if last is None or not last.log_file or context.arguments.follow:
+    """The log of the agent that does not run any more, or does not answer. Raises the error if none is known."""
+    follow: bool = context.arguments.follow
+    last = context.where.last_start() if error.code in (NOT_RUNNING, NO_ANSWER) else None
+    if last is None or not last.log_file or (follow and error.code == NOT_RUNNING):
         raise error
-    print(f"supervise: no agent runs; this is {last.log_file}, the log of the last one", file=sys.stderr)  # noqa: T201
-    return of_file(Path(last.log_file), follow=False), last.log_file, context.arguments.actor
+    text = f"{error}; this is {last.log_file}"
+    if error.code == NOT_RUNNING:
+        text = f"no agent runs; this is {last.log_file}, the log of the last one"
+    print(f"supervise: {text}", file=sys.stderr)  # noqa: T201
+    return of_file(Path(last.log_file), follow=follow), last.log_file, context.arguments.actor
 
 
 def file_of(tree: Tree) -> str:

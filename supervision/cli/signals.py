@@ -10,7 +10,12 @@ from ..protocol import ActorState
 
 def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:
     """The pids of the processes that SIGSTOP or a debugger has stopped."""
-    return {actor.pid for actor in actors if actor.pid and _state(proc / str(actor.pid) / "stat") in ("T", "t")}
+    return {actor.pid for actor in actors if actor.pid and is_stopped(actor.pid, proc)}
+
+
+def is_stopped(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether SIGSTOP or a debugger has stopped the process."""
+    return _state(proc / str(pid) / "stat") in ("T", "t")
 
 
 def _state(stat: Path) -> str:

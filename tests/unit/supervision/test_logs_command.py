@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision.cli.command import AgentFiles, CommandError, Context, LastStart
+from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context, LastStart
 from supervision.cli.log_sources import journal_unit, of_file, of_journal, stderr_file
 from supervision.cli.log_times import time_of, younger
 from supervision.cli.logs import lines_of, run
@@ -55,6 +55,26 @@ def test_the_log_of_an_agent_that_does_not_run_is_that_of_its_last_start(
     arguments.follow = True
     with pytest.raises(CommandError, match="no agent is running"):
         run(Context(arguments, lambda _: files))
+
+
+def test_the_log_of_an_agent_that_does_not_answer_is_read_and_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(context: Context) -> None:
+        raise CommandError(NO_ANSWER, "the fork server does not answer {x}")
+
+    monkeypatch.setattr(Context, "tree", silent)
+    log = tmp_path / "agent.log"
+    log.write_text(f'{head(NOW)}"one" logger="pleg"\n')
+    files = AgentFiles(tmp_path / "run", tmp_path / "i", last_start=lambda: LastStart((), "", str(log)))
+    arguments = argparse.Namespace(
+        actor="", follow=False, file="", level=None, since=0.0, lines=None, output="text", timeout=1.0,
+        root_dir="/r", run_dir="",
+    )  # fmt: skip
+    assert run(Context(arguments, lambda _: files)) == 0
+    out, err = capsys.readouterr()
+    assert '"one"' in out
+    assert err == f"supervise: the fork server does not answer {{x}}; this is {log}\n"
 
 
 def test_a_journal_is_used_only_if_systemd_connects_stderr_to_it() -> None:
