@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
@@ -21,6 +22,9 @@ from supervision.errors import error_reason
 from . import layout, lock_file, preflight
 from .kernel_tunables import set_all
 from .selinux_labels import label_plugin_directories
+
+LEAST_OPEN_FILES: Final = 128
+"""The fork server has some three for each actor. With fewer it can neither start all actors nor tell why."""
 
 
 def prepare(
@@ -49,7 +53,7 @@ def prepare(
 
 def limits(agent: Agent) -> Iterator[str]:
     """Set RLIMIT_NOFILE and oom_score_adj of this process and its future children; return a warning for each
-    failure."""
+    failure. Raises ConfigErrors where no agent can run with what is granted."""
     wanted = agent.config.maxOpenFiles
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     try:
@@ -58,6 +62,12 @@ def limits(agent: Agent) -> Iterator[str]:
     except (OSError, ValueError) as error:
         yield f"maxOpenFiles: {wanted} open files are not granted, only {hard}: {error_reason(error)}"
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+    granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if granted < LEAST_OPEN_FILES:
+        rule = (
+            f"{granted} open files are granted, at least {LEAST_OPEN_FILES} are needed: raise LimitNOFILE or ulimit -n"
+        )
+        raise ConfigErrors([ConfigProblem("maxOpenFiles", str(wanted), rule)])
     score = agent.config.oomScoreAdj
     try:
         Path("/proc/self/oom_score_adj").write_text(str(score))

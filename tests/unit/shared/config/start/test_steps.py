@@ -118,6 +118,14 @@ def test_modes_of_own_directories_are_narrowed_and_of_host_directories_kept(agen
     ]
 
 
+def test_a_start_with_too_few_open_files_for_the_actors_is_refused(agent, keep_limits):
+    few = steps.LEAST_OPEN_FILES - 1
+    with pytest.raises(ConfigErrors, match=f"{few} open files are granted, at least {few + 1} are needed"):
+        list(limits(configured(agent, maxOpenFiles=few, oomScoreAdj=0)))
+    enough = configured(agent, maxOpenFiles=few + 1, oomScoreAdj=int(Path("/proc/self/oom_score_adj").read_text()))
+    assert list(limits(enough)) == []
+
+
 def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
     (tmp_path / "root/pki").mkdir(parents=True)
     layout.make(agent, ["/sys/fs/cgroup/node"])
