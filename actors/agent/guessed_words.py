@@ -116,6 +116,10 @@ _FOREIGN: Final[Mapping[tuple[str, str], str]] = {
     **dict.fromkeys((("logs", "-u"), ("logs", "--unit")), "the name follows the command: `supervise logs pleg`"),
     **dict.fromkeys((("logs", "-e"), ("logs", "-xe"), ("logs", "-r"), ("logs", "--no-pager")), _JOURNAL),
     **dict.fromkeys((("logs", "-w"), ("logs", "--watch")), "`supervise logs -f` shows new lines"),
+    **dict.fromkeys(
+        ((command, option) for command in ("logs", "describe") for option in ("-l", "--selector")),
+        "`supervise pods -l` names the pods with these labels",
+    ),
     ("logs", "-k"): "`journalctl -k`",
     ("logs", "--until"): "`supervise logs --since` shows all since then",
     ("pods", "--watch-only"): "`supervise pods -w`",

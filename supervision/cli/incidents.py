@@ -159,4 +159,5 @@ def _table(rows: Sequence[tuple[str, ...]], columns: int, widths: list[int] | No
     if not columns or max(map(len, plain)) <= columns:
         return [[line] for line in plain]
     header, *last = [(*row[:_CAUSE], *row[_CAUSE + 1 :], row[_CAUSE]) for row in (HEADER, *rows)]
-    return table_with_texts(header, last, columns, spare=_SPARE)
+    known = None if widths is None else [*widths[:_CAUSE], *widths[_CAUSE + 1 :], widths[_CAUSE]]
+    return table_with_texts(header, last, columns, known, spare=_SPARE)

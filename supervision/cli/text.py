@@ -100,7 +100,8 @@ def table_with_texts(
         return [[line] for line in lines]
     shorter = [row[:-1] for row in rows]
     names, cells = without(left_out(header[:-1], shorter, columns, spare), header[:-1], shorter)
-    firsts = [[line] for line in table(names, cells)]
+    known = dict(zip(header, widths, strict=True)) if widths is not None else None
+    firsts = [[line] for line in table(names, cells, None if known is None else [known[name] for name in names])]
     if max(len(line) for lines in firsts for line in lines) > columns:
         firsts = [wrapped("  ".join(row), columns, "  ", "") for row in (names, *cells)]
     below = [wrapped(row[-1], columns, "    ") if row[-1] != "-" else [] for row in rows]

@@ -67,7 +67,9 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         codes,
     )
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME")
+    one.add_argument(
+        "pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME; of the node: node/NAME"
+    )
     one.add_argument("--for", dest="of", default="", metavar="POD", help="the same")
     _namespace(parser)
     parser.add_argument("--types", type=_event_types, default=(), help="only these: Normal, Warning")

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from typing import Final
 
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from supervision.cli.answers import Answers
@@ -19,6 +20,9 @@ from .chosen_pod import pod_of
 from .node_pods import full_name
 from .printing import print_documents, print_lines, print_objects, warn, watch
 from .questions import node_pods
+
+_NODES: Final = ("node", "nodes", "no")
+"""What kubectl calls a node, as in `--for node/n1`."""
 
 
 def events(context: Context) -> int:
@@ -66,7 +70,7 @@ def _of_pod(seen: Sequence[RecentEvent], arguments: argparse.Namespace, answers:
         seen = [event for event in seen if event.type in arguments.types]
     wanted = _wanted_pod(arguments)
     mine = [event for event in seen if _is_wanted(event, wanted, arguments.namespace)]
-    if mine or not wanted:
+    if mine or not wanted or wanted.partition("/")[0] in _NODES:
         return mine
     try:
         pod = pod_of(node_pods(answers), wanted, arguments.namespace)
@@ -91,6 +95,8 @@ def _no_events_text(pod: str, seen: RecentEvents, now: float) -> str:
 
 def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
     space, _, name = pod.rpartition("/")
+    if space in _NODES:
+        return (event.kind, event.name) == ("Node", name)
     if (space or namespace) not in ("", event.namespace):
         return False
     return not name or (event.kind, event.name) == ("Pod", name)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,20 @@ def test_incidents_leave_out_figures_for_which_a_narrow_terminal_has_no_room() -
     assert header.split() == ["TIME", "ACTOR", "BACK", "AFTER"]
     assert (row.split()[:2], cause.split()[0]) == (["2026-11-26T17:53:40.677Z", "pleg#1"], "hang")
     assert max(map(len, (header, row))) <= 50
+
+
+def test_rows_that_follow_stay_below_the_header_where_a_terminal_is_narrow() -> None:
+    def incident(actor: str, cause: Any) -> Incident:
+        return Incident(
+            time="2026-11-26T17:53:40.677Z", actor=actor, incarnation=1, pid=5, cause=cause, uptime_seconds=3
+        )
+
+    widths: list[int] = []
+    header, first, _ = lines([incident("http_servers/node_server", "start_timeout")], 80, widths, full=False)
+    again, second, cause = lines([incident("pleg", "hang")], 80, widths, full=False)
+    assert again == header
+    assert second.index("3.0s") == first.index("3.0s") == header.index("UPTIME")
+    assert cause == "    hang"
 
 
 def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:

@@ -176,6 +176,7 @@ def test_as_typed(typed: str, code: int, out: str, err: str) -> None:
         ("status -w", "`watch supervise status`"),
         ("tree --watch", "`supervise top`"),
         ("logs -u pleg", "`supervise logs pleg`"),
+        ("logs -l app=web", "`supervise pods -l`"),
         ("logs --until=5m", "`supervise logs --since`"),
         ("pods --sort-by=.metadata.name", "jq"),
         ("pods -w", ""),

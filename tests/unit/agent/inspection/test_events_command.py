@@ -80,3 +80,22 @@ def test_a_follower_of_documents_gets_each_once(
         counts.append(one["count"])
         text = text[end:].lstrip()
     assert counts == [1, 2]
+
+
+def test_events_of_the_node_are_chosen_by_its_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Asked("m")
+    asked.event = msgspec.structs.replace(asked.event, kind="Node", namespace="", name="n1")
+    asked.arguments.of = "node/n1"
+    assert events(asked) == 0  # type: ignore[arg-type]
+    assert "node/n1" in capsys.readouterr().out
+    asked.arguments.of = "node/n2"
+    assert events(asked) == 0  # type: ignore[arg-type]
+    assert capsys.readouterr().out == "no events of node/n2: `supervise events` shows all\n"
+
+
+def test_the_times_of_a_document_are_those_of_the_api(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Asked("m")
+    asked.arguments.output = "json"
+    assert events(asked) == 0  # type: ignore[arg-type]
+    (event,) = json.loads(capsys.readouterr().out)
+    assert (event["first"], event["last"]) == ("1970-01-01T00:00:00.000Z", "1970-01-01T00:00:00.000Z")
