@@ -23,7 +23,8 @@ import inspect
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, ClassVar, TypeVar, cast
+from functools import partial
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
@@ -51,6 +52,8 @@ __all__ = [
     "on",
 ]
 
+RESEND_SECONDS: Final = 5.0
+"""From a lost message to the whole state: a receiver that is too slow for single messages gets room first."""
 R = TypeVar("R", bound=Message)
 Handler = Callable[..., Any]
 
@@ -126,7 +129,16 @@ class Actor(ThespianActor):
         """The actor `name` has started, or lost messages: send it the whole current state again."""
 
     def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
-        """A message to `name` missed its deadline, or its queue was full. By default it is only counted."""
+        """A message to `name` missed its deadline, or its queue was full. By default that actor gets the whole current
+        state RESEND_SECONDS later, once for all that it missed, as if it had said Hello."""
+        lacking: set[str] = vars(self).setdefault("_lacking_state", set())
+        if name not in lacking:
+            lacking.add(name)
+            self.after(RESEND_SECONDS, partial(self._send_again, ActorName(name), lacking))
+
+    async def _send_again(self, name: ActorName, lacking: set[str]) -> None:
+        lacking.discard(name)
+        await self.on_hello(name)
 
     # -- properties -----------------------------------------------------------------------------------------------
     @property

@@ -21,6 +21,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
+from supervision.actor import RESEND_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import Hello
 
@@ -362,6 +363,22 @@ async def test_a_worker_gets_its_pods_after_its_hello(tmp_path):
         assert harness.sent(DesiredPods, WORKERS[0]) == []
         assert message.pods
         assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
+
+
+async def test_a_worker_that_was_too_slow_for_single_pods_gets_all_of_them_once(tmp_path):
+    (tmp_path / "a.yaml").write_text(manifest("a"))
+    async with started(str(tmp_path)) as harness:
+        (uid,) = (pod.uid for message in harness.sent(DesiredPods) for pod in message.pods)
+        worker, operation = worker_of(uid, 2), PodOperation("set", uid)
+        harness.clear()
+        for reason in ("deadline", "deadline", "overflow"):
+            harness.actor.on_dead_letter(worker, operation, reason)
+        await harness.advance(RESEND_SECONDS)
+        (message,) = harness.sent(DesiredPods, worker)
+        assert [pod.uid for pod in message.pods] == [uid]
+        harness.actor.on_dead_letter(worker, message, "deadline")
+        await harness.advance(RESEND_SECONDS)
+        assert len(harness.sent(DesiredPods, worker)) == 2
 
 
 async def test_no_pod_is_removed_before_the_api_server_has_answered(tmp_path):
