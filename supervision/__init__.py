@@ -54,6 +54,7 @@ channel.py            one connection on the actor's loop
 wire.py               frames on a socket between two processes of the tree
 names.py              names are sockets in a private directory; a name always refers to the incarnation in service
 questions.py          the open questions of one incarnation
+resends.py           when an actor sends its whole state again to a receiver that missed messages
 payload.py            plain data and Thespian's own messages on the wire
 plain_objects.py      objects of a program's own message classes, as plain data
 dead_letters.py       where the dead letters of one process go: to the current handler

@@ -22,9 +22,10 @@ import asyncio
 import inspect
 import logging
 import socket
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
@@ -36,6 +37,7 @@ from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
 from .protocol import Exited
+from .resends import Resends
 from .system_messages import SYSTEM_HANDLERS
 from .task_context import InputRecord, Work
 
@@ -52,8 +54,6 @@ __all__ = [
     "on",
 ]
 
-RESEND_SECONDS: Final = 5.0
-"""From a lost message to the whole state: a receiver that is too slow for single messages gets room first."""
 R = TypeVar("R", bound=Message)
 Handler = Callable[..., Any]
 
@@ -130,14 +130,14 @@ class Actor(ThespianActor):
 
     def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
         """A message to `name` missed its deadline, or its queue was full. By default that actor gets the whole current
-        state RESEND_SECONDS later, once for all that it missed, as if it had said Hello."""
-        lacking: set[str] = vars(self).setdefault("_lacking_state", set())
-        if name not in lacking:
-            lacking.add(name)
-            self.after(RESEND_SECONDS, partial(self._send_again, ActorName(name), lacking))
+        state after a pause, once for all that it missed, as if it had said Hello."""
+        resends: Resends = vars(self).setdefault("_resends", Resends())
+        pause = resends.lost(name, time.monotonic())
+        if pause is not None:
+            self.after(pause, partial(self._send_again, ActorName(name), resends))
 
-    async def _send_again(self, name: ActorName, lacking: set[str]) -> None:
-        lacking.discard(name)
+    async def _send_again(self, name: ActorName, resends: Resends) -> None:
+        resends.sent(name, time.monotonic())
         await self.on_hello(name)
 
     # -- properties -----------------------------------------------------------------------------------------------

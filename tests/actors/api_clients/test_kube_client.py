@@ -32,9 +32,9 @@ from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.actor import RESEND_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, Hello, ServiceState
+from supervision.resends import RESEND_SECONDS
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.objects import Obj

@@ -21,9 +21,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
-from supervision.actor import RESEND_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import Hello
+from supervision.resends import RESEND_SECONDS
 
 WORKERS = pod_workers(2)
 
@@ -377,7 +377,7 @@ async def test_a_worker_that_was_too_slow_for_single_pods_gets_all_of_them_once(
         (message,) = harness.sent(DesiredPods, worker)
         assert [pod.uid for pod in message.pods] == [uid]
         harness.actor.on_dead_letter(worker, message, "deadline")
-        await harness.advance(RESEND_SECONDS)
+        await harness.advance(2 * RESEND_SECONDS)
         assert len(harness.sent(DesiredPods, worker)) == 2
 
 
