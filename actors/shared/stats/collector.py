@@ -23,6 +23,7 @@ from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.cgroup_tree import find as find_cgroups
 from supervision.metrics import Metrics
+from supervision.time_scale import scaled
 
 from . import host, pod_cgroups
 from .cgroup_usage import CgroupUsage, read
@@ -37,6 +38,8 @@ from .sample import CgroupSample, ContainerSample, Network, PodSample, UsageSamp
 KEPT_SECONDS: Final = 10.0
 FIRST_RATE_SECONDS: Final = 0.2
 """The time between the two looks at a cgroup that has no rate yet."""
+STATS_SECONDS: Final = 3.0
+"""How long a sample waits for what the runtime knows of containers."""
 _AT_ONCE: Final = 16
 RunningPods = list[tuple[Sandbox, list[CriContainer]]]
 """The ready sandboxes, one per pod, each with its running containers."""
@@ -70,6 +73,7 @@ class Collector:
         self._tree: CgroupTree | None = None
         self._cached: tuple[float, UsageSample] | None = None
         self._looking: asyncio.Task[UsageSample] | None = None
+        self._asking: asyncio.Future[dict[str, ContainerStats]] | None = None
         self._rates = CpuRates()
         self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
@@ -133,10 +137,19 @@ class Collector:
         )
 
     async def _container_stats(self) -> dict[str, ContainerStats]:
+        """Without an answer only the sizes of writable layers are unknown. One shim that hangs keeps the runtime from
+        answering for all containers: it is waited for once, for a short time, and its late answer is not used."""
+        if self._asking is not None and not self._asking.done():
+            return {}
+        self._asking = asyncio.ensure_future(self._list_container_stats())
+        await asyncio.wait({self._asking}, timeout=scaled(STATS_SECONDS))
+        return self._asking.result() if self._asking.done() else {}
+
+    async def _list_container_stats(self) -> dict[str, ContainerStats]:
         try:
             return {stats.id: stats for stats in await self._runtime.list_container_stats()}
         except CriError:
-            return {}  # then only the sizes of writable layers are unknown
+            return {}
 
     async def _pods(self, running: RunningPods, stats: dict[str, ContainerStats]) -> list[PodSample]:
         found = []

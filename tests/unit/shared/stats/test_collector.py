@@ -284,3 +284,35 @@ def test_the_agents_cgroup_is_that_of_both_its_cpu_and_its_memory(tmp_path, line
     (tmp_path / "self").mkdir()
     (tmp_path / "self/cgroup").write_text(f"{lines}\n")
     assert own_cgroup(str(tmp_path)) == found
+
+
+def test_a_runtime_that_does_not_tell_of_its_containers_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One shim that hangs keeps containerd from answering for all."""
+    collector, runtime, _ = make(tmp_path, monkeypatch)
+    put_cgroups(tmp_path, "one")
+    runtime.add_pod("one")
+    asked = []
+
+    async def scenario() -> None:
+        answered = asyncio.Event()
+
+        async def silent() -> list[ContainerStats]:
+            asked.append(True)
+            await answered.wait()
+            return []
+
+        monkeypatch.setattr(runtime, "list_container_stats", silent)
+        monkeypatch.setattr(stats_collector, "STATS_SECONDS", 0.01)
+        for _ in range(3):
+            sample = await collector.sample(-1, disks=False)
+            assert sample.pods[0].containers[0].measured.usage.cpu_ns is not None
+            assert sample.pods[0].containers[0].layer is None
+        assert len(asked) == 1
+        answered.set()
+        await asyncio.sleep(0)
+        await collector.sample(-1, disks=False)
+        assert len(asked) == 2
+
+    asyncio.run(scenario())
