@@ -36,8 +36,13 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 def make_log_directory(logs_dir: str, pod: Pod, container: str = "") -> None:
     """Make the directory of the pod's logs, and in it the container's, because not every runtime makes that. Raises
     OSError, also for a link in the place of either: the runtime would write to where it points."""
+    remake_log_directory(logs_dir, f"{logs_dir}/{log_directory_name(pod)}/{container}")
+
+
+def remake_log_directory(logs_dir: str, directory: str) -> None:
+    """Make a directory below `logs_dir`, if it is missing. Raises as `make_log_directory`."""
     make_path(logs_dir, 0o750)
-    wanted = f"{log_directory_name(pod)}/{container}"
+    wanted = directory[len(logs_dir) + 1 :]
     top = os.open(logs_dir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.close(make_directories(top, wanted, 0o755))

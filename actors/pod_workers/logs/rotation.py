@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
+from actors.pod_workers.containers import files
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
@@ -108,13 +109,13 @@ class LogRotation:
         return path.startswith(f"{self._logs_dir}/") and ".." not in path.split("/")
 
     def _is_due(self, path: str) -> bool:
-        """Whether the log is too large, or missing after an interrupted rotation. Costs a few system calls."""
+        """Whether the log is too large, or missing: after an interrupted rotation, or because somebody removed it."""
         try:
             with self._directory_of(path) as directory:
                 about = os.lstat(f"{directory}/{os.path.basename(path)}")
                 return stat.S_ISREG(about.st_mode) and about.st_size >= self._limits.size_bytes
         except FileNotFoundError:
-            return os.path.isdir(os.path.dirname(path))
+            return True
         except OSError:
             return False
 
@@ -134,6 +135,7 @@ class LogRotation:
         return ""
 
     async def _rotate(self, ran: CriContainer, now: float) -> None:
+        files.remake_log_directory(self._logs_dir, os.path.dirname(ran.log_path))
         with self._directory_of(ran.log_path) as directory:
             path = f"{directory}/{os.path.basename(ran.log_path)}"
             aside = rotated_name(path, now)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
+import shutil
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,7 @@ from actors.pod_workers.logs.rotation import (
     rotation_plan,
 )
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.linux.beneath import UnsafePathError
@@ -63,6 +66,12 @@ class Logs:
         self.rotation = LogRotation(runtime, str(home), limits, self.compress)
         state = CriContainerState.RUNNING
         self.ran = CriContainer(id="c", name="c", pod_uid="u", state=state, log_path=str(self.path))
+
+    def move_to(self, path: Path) -> None:
+        path.parent.mkdir(parents=True)
+        self.path, self.writer = path, Writer(path)
+        self.rotation._client = cast(CriClient, self.writer)
+        self.ran = msgspec.structs.replace(self.ran, log_path=str(path))
 
     async def compress(self, path: str) -> None:
         compress(str(self.home), path)
@@ -276,3 +285,14 @@ def test_a_pipe_in_place_of_a_rotated_log_is_not_waited_for(tmp_path):
     with pytest.raises(OSError, match="is no regular file"):
         compress(str(tmp_path), "x")
     assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_directory_of_logs_that_was_removed_is_made_again(tmp_path):
+    logs = Logs(tmp_path)
+    logs.move_to(tmp_path / "pod/c/0.log")
+    logs.writer.write(3)
+    shutil.rmtree(tmp_path / "pod")
+    assert logs.round() == []
+    logs.writer.write(2)
+    assert logs.names() == ["0.log"]
+    assert logs.content() == logs.writer.written[3:]
