@@ -7,7 +7,7 @@ process has run nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -44,6 +44,25 @@ def path(cgroup_parent: str) -> str:
     if cgroup_parent.endswith(".slice") and "/" not in cgroup_parent:
         return path_of(parse_root(cgroup_parent, "systemd"), "systemd")
     return cgroup_parent
+
+
+class CgroupWatch:
+    """Notices that the cgroup of a pod was removed under its sandbox."""
+
+    def __init__(self, find: Callable[[], CgroupTree] | None = None) -> None:
+        self._find, self._seen = find or tree, ""
+        """The id of the sandbox with which the cgroup has been seen."""
+
+    def is_gone(self, state: PodState) -> bool:
+        """Whether the pod's cgroup, seen with the current sandbox, no longer exists in every hierarchy."""
+        runtime, parent = state.runtime, state.held.cgroup_parent
+        if runtime is None or not runtime.sandboxes or not parent:
+            return False
+        newest = runtime.sandboxes[0]
+        if self._find().exists(path(parent)):
+            self._seen = newest.id
+            return False
+        return newest.ready and self._seen == newest.id
 
 
 def running_in(tree: CgroupTree, cgroup: str) -> set[str]:

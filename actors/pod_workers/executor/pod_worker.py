@@ -11,10 +11,12 @@ import time
 from contextlib import nullcontext
 from typing import Any, Final
 
+import msgspec
+
 from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.phase_table import SPANS, next_step
-from actors.pod_workers.phases.step import Step
+from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
@@ -34,6 +36,7 @@ from supervision.quarantine import content_key
 from . import instance_marks, resizing, spans
 from .execution import EffectInterrupted, Execution
 from .performers import PERFORMS
+from .pod_processes import CgroupWatch
 from .services import ExecutorContext
 from .volumes import renew_volumes
 
@@ -56,6 +59,7 @@ class PodWorker:
         view = PodView(runtime=runtime)
         state = PodState(uid=uid, began=services.clock(), wanted=wanted, view=view, due=0.0)
         self._run = Execution(services, state)
+        self._cgroup = CgroupWatch()
 
     @property
     def state(self) -> PodState:
@@ -198,7 +202,7 @@ class PodWorker:
     async def _live(self) -> None:
         """Do everything possible, in this phase and the following ones."""
         while (phase := self.state.phase) is not PodWorkerPhase.FINISHED:
-            step = next_step(self.state, self._services.facts())
+            step = next_step(self.state, self._facts())
             if step.state.phase is phase:
                 with self._span(phase):
                     await self._stay(phase, step)
@@ -213,7 +217,13 @@ class PodWorker:
             await self._take(step)
             if self.state.phase is not phase or not step.effects:
                 return
-            step = next_step(self.state, self._services.facts())
+            step = next_step(self.state, self._facts())
+
+    def _facts(self) -> StepInput:
+        facts = self._services.facts()
+        if self.state.phase is PodWorkerPhase.RUNNING and self._cgroup.is_gone(self.state):
+            facts = msgspec.structs.replace(facts, cgroup_gone=True)
+        return facts
 
     async def _take(self, step: Step) -> None:
         self._run.proceed(step.state)

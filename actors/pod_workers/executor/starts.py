@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.container_manager.messages import ActuatedContainer
 from actors.image_manager.messages import ImageReady
@@ -38,6 +40,7 @@ from .permit import Permit
 from .post_start import hook_after_start
 from .resizing import count_allocated, keep_actuated
 from .unlisted import refuse_second_instance
+from .volumes import lost_volumes, mount_lost
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
 """Waiting reasons after which the runtime may have a leftover of the failed start."""
@@ -155,8 +158,11 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         if held.prepare:
             permit.release()  # a device plugin may not answer
             held = await run.unless_terminating(services.starter.prepared(run.pod, start.container, held))
+        if lost := lost_volumes(held.volumes, services.agent.pod_dir(run.state.uid)):
+            permit.release()
+            await mount_lost(run, lost)
         await run.unless_terminating(permit.acquire())
-        runtime = run.state.runtime
+        runtime, held = run.state.runtime, msgspec.structs.replace(held, volumes=run.state.held.volumes)
         assert runtime is not None  # noqa: S101 - looked at before
         if not _continues_start(run, name):
             services.starter.metrics.container_begins(run.pod, name)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Final
 
+from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.pod.results import VolumesMountedAgain
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.pod import Pod
@@ -16,6 +19,7 @@ from .execution import Execution
 VOLUME_SECONDS: Final = 130.0
 """How long a pod worker waits until all volumes of its pod are mounted, or unmounted and removed."""
 RETRY_SECONDS: Final = 5.0
+FAILED: Final = "CreateContainerConfigError"
 
 
 def renew_volumes(run: Execution, *, before: Pod | None = None, forgotten: bool = False) -> None:
@@ -44,6 +48,42 @@ def _has_other_fields(pod: Pod, before: Pod | None) -> bool:
         return True
     now, then = pod.metadata, before.metadata
     return (now.labels, now.annotations) != (then.labels, then.annotations)
+
+
+def lost_volumes(paths: Mapping[str, str], pod_dir: str) -> list[str]:
+    """The volumes of these (path by name) that are no longer in the pod's directory, in order. The directories are
+    listed: to look at a volume itself may never end, if its server does not answer."""
+    listed: dict[str, list[str]] = {}
+    lost = []
+    for name, path in sorted(paths.items()):
+        parent, entry = os.path.split(path)
+        if not path.startswith(f"{pod_dir}/"):
+            continue  # a directory of the host, or an image
+        if parent not in listed:
+            try:
+                listed[parent] = os.listdir(parent)
+            except OSError:
+                listed[parent] = []
+        if entry not in listed[parent]:
+            lost.append(name)
+    return lost
+
+
+async def mount_lost(run: Execution, lost: list[str]) -> None:
+    """Mount the pod's volumes again, because these have been removed under it. Else the runtime would make empty
+    directories in their place. Raises StartFailed, EffectInterrupted."""
+    run.services.actor.log.warning("pod %s: volumes %s are gone, they are mounted again", run.state.label, lost)
+    question = MountVolumes(run.state.uid, run.state.wanted.data)
+    try:
+        answer = await run.unless_terminating(run.ask(VOLUME_MANAGER, question, VOLUME_SECONDS))
+    except AskError as error:
+        raise StartFailed(FAILED, f"volumes {', '.join(lost)} are gone: {error}") from None
+    if isinstance(answer, VolumesFailed):
+        for event in answer.pod_events:
+            run.announce("Warning", event.reason, event.text)
+        raise StartFailed(FAILED, answer.message)
+    if isinstance(answer, VolumesMounted):
+        run.report(VolumesMountedAgain(answer.paths))
 
 
 async def _renew(run: Execution) -> None:

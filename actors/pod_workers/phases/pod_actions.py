@@ -37,11 +37,13 @@ def compute_actions(
     restarting: AbstractSet[str] = frozenset(),
     stopped: AbstractSet[str] = frozenset(),
     lost: Mapping[str, str] = _NONE,
+    *,
+    cgroup_gone: bool = False,
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
     are stopped for a restart; `stopped`: ids of those that the runtime has stopped; `lost`: those that it has
-    lost, with the id of the sandbox in which each ran, by name."""
-    sandbox, replace, attempt = choose_sandbox(pod, runtime)
+    lost, with the id of the sandbox in which each ran, by name; `cgroup_gone`: as in StepInput."""
+    sandbox, replace, attempt = choose_sandbox(pod, runtime, cgroup_gone=cgroup_gone)
     if replace:
         if (runtime.sandboxes or lost) and not _needs_new_sandbox(pod, runtime, restarting, lost):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
@@ -54,24 +56,26 @@ def compute_actions(
     return in_use.actions(attempt)
 
 
-def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
+def actions_of(state: PodState, now: float, maximum_backoff: float, *, cgroup_gone: bool = False) -> PodActions:
     """The next actions for an admitted pod, or one about to be admitted."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
     return compute_actions(
-        pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped, state.lost
-    )
+        pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped, state.lost,
+        cgroup_gone=cgroup_gone,
+    )  # fmt: skip
 
 
-def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
-    """(the sandbox to use, whether a new one is needed, its attempt)."""
+def choose_sandbox(pod: Pod, runtime: PodRuntime, *, cgroup_gone: bool = False) -> tuple[Sandbox | None, bool, int]:
+    """(the sandbox to use, whether a new one is needed, its attempt). Like the kubelet, a pod whose cgroup was removed
+    gets a new one."""
     if not runtime.sandboxes:
         return None, True, 0
     newest = runtime.sandboxes[0]
     attempt = newest.attempt + 1
     ready = [sandbox for sandbox in runtime.sandboxes if sandbox.ready]
-    if len(ready) > 1 or not newest.ready or newest.host_network != pod.spec.hostNetwork:
+    if cgroup_gone or len(ready) > 1 or not newest.ready or newest.host_network != pod.spec.hostNetwork:
         return newest, True, attempt
     if not pod.spec.hostNetwork and not newest.ips:
         return newest, True, attempt

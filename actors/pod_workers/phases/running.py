@@ -93,7 +93,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
     """Decide the actions for sandbox and containers."""
     if state.unlisted.running:
         return Step(state, (AwaitListed(),))
-    actions = actions_of(state, facts.now, facts.maximum_backoff)
+    actions = actions_of(state, facts.now, facts.maximum_backoff, cgroup_gone=facts.cgroup_gone)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)
     state, announcements = _crash_loops(state, pod, actions.backoff, facts.now)

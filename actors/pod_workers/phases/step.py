@@ -24,6 +24,9 @@ class StepInput(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the node may have ended the pod: it evicts pods, or terminates them before it shuts down."""
     keeps_volumes: bool = False
     """Whether volumes of a pod that has ended stay mounted until it is deleted or no source has it."""
+    cgroup_gone: bool = False
+    """Whether the pod's cgroup has been removed under its sandbox: nothing limits the pod then, and every exec
+    fails."""
     garbage: ContainerGcPolicy = ContainerGcPolicy()
     """The garbage collection policy of dead containers."""
 

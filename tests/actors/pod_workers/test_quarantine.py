@@ -33,10 +33,10 @@ class Poison(Exception):
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:
     decide = pod_actions.compute_actions
 
-    def compute(wanted, *rest):
+    def compute(wanted, *rest, **more):
         if wanted.metadata.uid == "bad" and wanted.spec.containers[0].image == "busybox":
             raise Poison
-        return decide(wanted, *rest)
+        return decide(wanted, *rest, **more)
 
     monkeypatch.setattr(pod_actions, "compute_actions", compute)
 

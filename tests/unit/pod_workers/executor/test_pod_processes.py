@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from actors.pod_workers.executor import pod_processes
-from actors.pod_workers.executor.pod_processes import cgroups, path, paused_in, running_in, waiting_in
+from actors.pod_workers.executor.pod_processes import CgroupWatch, cgroups, path, paused_in, running_in, waiting_in
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import HeldResources
 from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_hierarchy import Hierarchy
 from actors.shared.linux.cgroup_tree import CgroupTree
+from tests.support.pod_states import box, running
 
 ID, OTHER = "0a" * 32, "1b" * 32
 
@@ -108,3 +109,15 @@ def test_before_the_admission_a_pods_cgroup_is_searched_at_the_path_of_each_driv
     given = HeldResources(cgroup_parent="kubepods-podx.slice")
     assert cgroups(PodState(uid="1-2", held=given), "") == ["/kubepods.slice/kubepods-podx.slice"]
     assert cgroups(PodState(uid="1-2"), "") == []
+
+
+def test_a_cgroup_that_was_seen_with_a_sandbox_and_is_removed_is_gone(tree: CgroupTree, tmp_path: Path) -> None:
+    state, watch = running(), CgroupWatch(lambda: tree)
+    directory = tmp_path / "kubepods/podu"
+    assert not watch.is_gone(state), "never seen: it may be in the making"
+    directory.mkdir(parents=True)
+    assert not watch.is_gone(state)
+    directory.rmdir()
+    assert watch.is_gone(state)
+    assert watch.is_gone(state), "until there is another sandbox"
+    assert not watch.is_gone(running(boxes=(box(1),)))

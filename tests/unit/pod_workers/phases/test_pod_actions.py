@@ -489,3 +489,10 @@ def test_a_sidecar_in_backoff_delays_nothing_after_a_later_init_container_has_st
     assert (starts(actions), [one.name for one in actions.backoff]) == ([("a", 0)], ["side"])
     running = do(pod("a", init=(*inits, Container(name="j"))), dead, ran("i", S.EXITED))
     assert starts(running) == [("j", 0)]
+
+
+def test_a_pod_whose_cgroup_was_removed_gets_a_new_sandbox():
+    runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a")])
+    assert starts(compute_actions(pod("a"), runtime, NONE, NOW, 300.0)) == []
+    actions = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, cgroup_gone=True)
+    assert (actions.kill_pod, actions.create_sandbox, actions.attempt) == (True, True, 1)
