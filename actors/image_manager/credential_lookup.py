@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .credential_plugins import Account, CredentialPlugins
-from .image_reference import Reference
-from .keyring import Credential, qualified, read_docker_config
+from .image_reference import Reference, qualified
+from .keyring import Credential, read_docker_config
 from .messages import EnsureImage
 from .node_credentials import NodeCredentials
 from .pull_records import FoundCredential, ImagePullSecret

@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from supervision.errors import UNREADABLE
 
-DEFAULT_HOST = "docker.io"
-_DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
+from .image_reference import DEFAULT_REGISTRY, qualified
+
+_DEFAULT_KEY: Final = "index.docker.io"
 
 
 class Credential(msgspec.Struct, frozen=True):
@@ -37,29 +38,22 @@ class Keyring(msgspec.Struct, frozen=True):
     def matching(self, name: str) -> list[Credential]:
         """The credentials for an image name (no tag), best first, each once."""
         host, _, path = qualified(name).partition("/")
-        fitting = [(key, credential) for key, credential in self.entries if _fits(key, host, path)]
+        fitting = [(key, credential) for key, credential in self.entries if _fits(_split(key), host, path)]
+        if not fitting and host == DEFAULT_REGISTRY:
+            fitting = [(key, credential) for key, credential in self.entries if _split(key) == (_DEFAULT_KEY, "")]
         fitting.sort(key=lambda entry: _split(entry[0]), reverse=True)
         return list(dict.fromkeys(credential for _, credential in fitting))
 
 
-def qualified(name: str) -> str:
-    """The name with its registry: `busybox` is `docker.io/library/busybox`."""
-    first, slash, rest = name.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return f"{DEFAULT_HOST}/{rest}" if first in _DOCKER_HUB else name
-    return f"{DEFAULT_HOST}/{name}" if slash else f"{DEFAULT_HOST}/library/{name}"
-
-
 def fits(pattern: str, name: str) -> bool:
-    """Whether a pattern, written like a key, matches the image of this name."""
+    """Whether a pattern of a credential plug-in, `host[:port][/path]`, matches the image of this name."""
+    wanted, _, prefix = pattern.partition("/")
     host, _, path = qualified(name).partition("/")
-    return _fits(pattern, host, path)
+    return _fits((wanted, prefix), host, path)
 
 
-def _fits(key: str, host: str, path: str) -> bool:
-    pattern, prefix = _split(key)
-    if pattern in _DOCKER_HUB:
-        pattern = DEFAULT_HOST
+def _fits(key: tuple[str, str], host: str, path: str) -> bool:
+    pattern, prefix = key
     wanted, _, wanted_port = pattern.partition(":")
     actual, _, actual_port = host.partition(":")
     labels, given = wanted.split("."), actual.split(".")
@@ -97,9 +91,12 @@ def _credential(entry: Any) -> Credential | None:
     username, password = values.get("username", ""), values.get("password", "")
     if auth := values.get("auth"):
         try:
+            auth = auth.replace("\n", "").replace("\r", "")  # as Go decodes base64
             padded = auth if auth.endswith("=") else auth + "=" * (-len(auth) % 4)
-            username, _, password = base64.b64decode(padded, validate=True).decode().partition(":")
+            username, colon, password = base64.b64decode(padded, validate=True).decode().partition(":")
         except ValueError:  # no base64, no ASCII, or no text
+            return None
+        if not colon:
             return None
     tokens = values.get("identitytoken", ""), values.get("registrytoken", "")
     found = Credential(username, password.rstrip("\0"), *tokens, values.get("email", ""))

@@ -15,7 +15,8 @@ import msgspec
 
 from supervision.errors import UNREADABLE
 
-from .keyring import Credential, qualified
+from .image_reference import qualified
+from .keyring import Credential
 
 API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
 _ESCAPED: Final = "<>&\u2028\u2029"

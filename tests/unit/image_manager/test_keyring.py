@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.image_manager.keyring import Credential, Keyring, read_docker_config
+from actors.image_manager.keyring import Credential, Keyring, fits, read_docker_config
 
 
 def ring(*keys: str) -> Keyring:
@@ -104,3 +104,33 @@ def test_any_content_and_any_name_are_taken(document, name):
 )
 def test_localhost_is_a_registry_and_a_version_alone_is_no_path(key, image, fits):
     assert bool(ring(key).matching(image)) is fits
+
+
+def test_the_old_key_of_the_default_registry_counts_when_no_other_fits():
+    both = ring("https://index.docker.io/v1/", "docker.io/team")
+    assert [one.username for one in both.matching("team/app")] == ["docker.io/team"]
+    assert [one.username for one in both.matching("other/app")] == ["https://index.docker.io/v1/"]
+    assert ring("index.docker.io/team", "registry-1.docker.io").matching("team/app") == []
+    assert ring("index.docker.io").matching("localhost/app") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "image", "expected"),
+    [
+        ("docker.io", "busybox", True),
+        ("*.io/library", "docker.io/busybox", True),
+        ("index.docker.io", "busybox", False),
+        ("registry-1.docker.io", "busybox", False),
+        ("https://quay.io", "quay.io/a", False),
+        ("quay.io/v1", "quay.io/a", False),
+        ("quay.io/v2/a", "quay.io/a", False),
+    ],
+)
+def test_a_pattern_of_a_plugin_is_taken_as_it_is(pattern, image, expected):
+    assert fits(pattern, image) is expected
+
+
+def test_base64_may_have_line_ends_and_must_have_a_colon():
+    auth = base64.encodebytes(b"u:" + b"p" * 80).decode()
+    document = json.dumps({"a.io": {"auth": auth}, "b.io": {"auth": base64.b64encode(b"no colon").decode()}})
+    assert read_docker_config([document.encode()]).entries == [("a.io", Credential("u", "p" * 80))]
