@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
+
+_NUMBER: Final = re.compile(r"[0-9]{1,63}\Z", re.ASCII)
+"""A label's value has at most 63 characters."""
+_MOST: Final = 2**63 - 1
 
 
 class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -55,8 +61,16 @@ def matches_requirement(requirement: Requirement, has: Mapping[str, str]) -> boo
 
 
 def _compares(operator: str, value: str | None, values: list[str]) -> bool:
-    try:
-        mine, other = int(value or ""), int(values[0])
-    except (ValueError, IndexError):
+    """Gt and Lt compare a label with exactly one value, both decimal numbers of 64 bits."""
+    if len(values) != 1:
+        return False
+    mine, other = _number(value or ""), _number(values[0])
+    if mine is None or other is None:
         return False
     return mine > other if operator == "Gt" else mine < other
+
+
+def _number(text: str) -> int | None:
+    """A label's value has no sign, and `1_0` is no number."""
+    number = int(text) if _NUMBER.match(text) else _MOST + 1
+    return number if number <= _MOST else None

@@ -33,6 +33,12 @@ def matches(*terms: NodeSelectorTerm) -> bool:
         ("none", "Lt", ["9"], False),
         ("zone", "Gt", ["1"], False),
         ("cores", "Gt", [], False),
+        ("cores", "Gt", ["7", "6"], False),
+        ("cores", "Gt", ["-1"], False),
+        ("cores", "Lt", ["1_0"], False),
+        ("cores", "Lt", [" 9"], False),
+        ("cores", "Lt", ["9223372036854775807"], True),
+        ("cores", "Lt", ["9223372036854775808"], False),
         ("cores", "Near", ["8"], False),
     ],
 )
