@@ -11,4 +11,6 @@ async def get(handler: ServerHandler) -> None:
     handler.finish_json((await handler.ask(CONFIG_CONTROLLER, GetConfigz())).body)
 
 
-ENDPOINT = Endpoint(paths=("/configz",), answers={"GET": get}, subresources=("configz", "proxy"), exact=True)
+ENDPOINT = Endpoint(
+    paths=("/configz",), answers={"GET": get}, subresources=("configz", "proxy"), exact=True, heads=True
+)

@@ -19,5 +19,5 @@ async def get(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/flagz",), answers={"GET": get}, subresources=("configz",), gate="ComponentFlagz", exact=True
+    paths=("/flagz",), answers={"GET": get}, subresources=("configz",), gate="ComponentFlagz", exact=True, heads=True
 )

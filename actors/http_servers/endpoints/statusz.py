@@ -40,5 +40,10 @@ async def get(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/statusz",), answers={"GET": get}, subresources=("statusz",), gate="ComponentStatusz", exact=True
+    paths=("/statusz",),
+    answers={"GET": get},
+    subresources=("statusz",),
+    gate="ComponentStatusz",
+    exact=True,
+    heads=True,
 )

@@ -50,6 +50,7 @@ METHODS = [
     ("HEAD", "/healthz/syncloop", 200),
     ("HEAD", "/healthz/nothing", 404),
     ("HEAD", "/metrics/slis", 200),
+    ("HEAD", "/configz", 200),
     ("HEAD", "/pods", 405),
     ("POST", "/pods", 405),
     ("PATCH", "/configz", 405),

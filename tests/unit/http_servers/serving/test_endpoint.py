@@ -59,6 +59,10 @@ def test_the_paths_that_the_kubelet_serves_by_plain_handlers_are_exact():
     assert {one.prefix for one in ENDPOINTS if one.exact} == plain
 
 
+def test_head_is_answered_wherever_a_plain_handler_answers_get():
+    assert all(one.heads for one in ENDPOINTS if one.exact and "GET" in one.answers)
+
+
 @pytest.mark.parametrize(
     ("prefix", "fields", "read_only", "expected"),
     [
