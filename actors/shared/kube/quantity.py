@@ -20,6 +20,9 @@ _SUFFIXES = {
 }  # fmt: skip
 _FORM = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([eE][+-]?[0-9]{1,4})|([numkMGTPE]|[KMGTPE]i)?)\Z", re.ASCII)
 
+_MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
+"""Of a quantity given as a number. A larger one could be sent to no other actor; the API server writes texts."""
+
 
 class QuantityError(ValueError):
     """The text is not a quantity."""
@@ -31,8 +34,8 @@ def parse(quantity: Quantity) -> Fraction:
 
 
 def _text(quantity: Quantity) -> str:
-    if isinstance(quantity, bool):
-        raise QuantityError(f"not a quantity: {quantity!r}")
+    if isinstance(quantity, bool) or (isinstance(quantity, int) and not _MIN_INT <= quantity <= _MAX_INT):
+        raise QuantityError(f"not a quantity: {str(quantity)[:64]!r}")
     return quantity if isinstance(quantity, str) else repr(quantity)
 
 

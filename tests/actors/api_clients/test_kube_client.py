@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.kube_client import refused_collections
-from actors.api_clients.kube_client.actor import UPKEEP_SECONDS, WAKE_SECONDS, KubeClient
+from actors.api_clients.kube_client.actor import UPKEEP_SECONDS, KubeClient
 from actors.api_clients.messages import (
     ApiAnswer,
     ApiCall,
@@ -26,7 +25,6 @@ from actors.api_clients.messages import (
 )
 from actors.config_controller.messages import ConfigMapAssigned
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.shared.api.errors import Unreachable
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -34,7 +32,6 @@ from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, Hello, ServiceState
-from supervision.resends import RESEND_SECONDS
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.objects import Obj
@@ -131,35 +128,6 @@ async def test_an_interrupted_watch_resumes_where_it_was(tmp_path: Path) -> None
         await harness.wait(continued, "a second watch")
         assert len(server.requests_for("list", "pods")) == 1
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
-
-
-async def test_answers_that_break_off_end_no_pause_for_those_that_come_soon_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A proxy answers 200, then nonsense: each answer looks like the return of the server."""
-    async with cluster(tmp_path) as server, harness_of(joined(server)) as harness:
-        await watching(harness, server, "pods")
-        later, woken = time.monotonic() + WAKE_SECONDS, list[float]()
-        monkeypatch.setattr(harness.actor, "_wake", lambda: woken.append(time.monotonic()))
-        for now in (later, later + 0.1, later + 0.2, later + WAKE_SECONDS):
-            monkeypatch.setattr("actors.api_clients.kube_client.actor.time.monotonic", lambda: now)  # noqa: B023
-            harness.actor.failed(Unreachable(0, "Unreachable", "the watch returned an invalid event"))
-            harness.actor.answered()
-        monkeypatch.undo()
-    assert woken == [later, later + WAKE_SECONDS]
-
-
-async def test_a_consumer_that_was_too_slow_for_single_pods_gets_the_whole_list(tmp_path: Path) -> None:
-    """Five thousand pods at once on a busy machine: each change that missed its deadline was lost for ever."""
-    async with cluster(tmp_path) as server, harness_of(joined(server)) as harness:
-        made = add_pod(server, "a")
-        await watching(harness, server, "pods")
-        await harness.wait(lambda: made["metadata"]["uid"] in harness.actor.pods.pods, "the pod")
-        harness.clear()
-        harness.actor.on_dead_letter("pod_config", SourcePod("api", made["metadata"]["uid"]), "deadline")
-        await harness.advance(RESEND_SECONDS)
-        assert names(await harness.wait_sent(SourcePods, to="pod_config")) == ["a"]
-        assert harness.sent(SourcePods, to="status_manager") == []
 
 
 async def test_a_version_that_is_too_old_causes_a_new_list(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -231,16 +229,6 @@ async def test_a_pod_is_ready_to_start_containers_while_its_image_is_still_pulle
         await node.until(lambda: node.running("a"))
 
 
-async def test_an_error_of_the_disk_is_told_by_its_path_and_reason(tmp_path):
-    async with Driven(tmp_path) as node:
-        in_the_way = Path(node.harness.actor.context.pod_dir("u")) / "containers"
-        in_the_way.parent.mkdir(parents=True, exist_ok=True)
-        in_the_way.write_text("")
-        await node.want(pod())
-        await node.until(lambda: node.waiting() == "CreateContainerConfigError")
-        assert node.observed().waiting["a"].message == f"{in_the_way}: File exists"
-
-
 async def test_a_pod_waits_for_its_volumes(tmp_path):
     volumes = [{"name": "data", "emptyDir": {}}]
     answers = [VolumesFailed("u", "no space left")]
@@ -255,31 +243,6 @@ async def test_a_pod_waits_for_its_volumes(tmp_path):
         assert [one.reason for one in node.harness.sent(RecordEvent) if one.type == "Warning"] == ["FailedMount"]
         await node.pass_time(1)
         await node.until(lambda: node.running("a"))
-
-
-async def test_volumes_that_were_removed_are_mounted_again_before_the_next_start(tmp_path):
-    place = tmp_path / "root/pods/u/volumes/kubernetes.io~configmap/data"
-
-    def mount(question: MountVolumes) -> VolumesMounted:
-        place.mkdir(parents=True, exist_ok=True)
-        return VolumesMounted(question.uid, {"data": str(place)})
-
-    def mounts() -> int:
-        return len([one for _, one in node.harness.asks if isinstance(one, MountVolumes)])
-
-    async with Driven(tmp_path) as node:
-        node.answer(MountVolumes, mount)
-        mounted = container("a", volumeMounts=[{"name": "data", "mountPath": "/data"}])
-        await node.want(pod(containers=[mounted], volumes=[{"name": "data", "configMap": {"name": "c"}}]))
-        await node.until(lambda: node.running("a"))
-        shutil.rmtree(place)
-        await node.end("a", exit_code=1)
-        await node.until(lambda: max(node.attempts("a")) == 1 and node.running("a"))
-        assert (mounts(), place.is_dir()) == (2, True)
-        await node.end("a", exit_code=1)
-        await node.pass_time(20)
-        await node.until(lambda: max(node.attempts("a")) == 2 and node.running("a"))
-        assert mounts() == 2
 
 
 async def test_files_with_fields_of_a_pod_are_written_again_when_these_change_and_not_when_it_is_deleted(tmp_path):
