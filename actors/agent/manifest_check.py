@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from actors.pod_config.errors import ManifestError, document_error
-from actors.pod_config.file_source import manifest_paths, never_read
-from actors.pod_config.limits import MAX_BYTES
-from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
-from actors.pod_config.merged_pods import PodCandidate, choose
+from actors.pod_config.manifests.manifest import SOURCE_FILE, Origin, read_manifest
+from actors.pod_config.pods.merged_pods import PodCandidate, choose
+from actors.pod_config.sources.file_source import manifest_paths, never_read
+from actors.pod_config.validation.errors import ManifestError, document_error
+from actors.pod_config.validation.limits import MAX_BYTES
 from supervision.cli.command import NOT_WELL, OK
 from supervision.cli.document import FORMS, document_text, form_of
 from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog

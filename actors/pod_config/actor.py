@@ -26,19 +26,19 @@ from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
-from .api_source import ApiSource, InvalidPod
-from .config_seen import SeenTimes
-from .http_source import UrlSource
-from .manifest import StaticPod
-from .manifest_directory import ManifestDirectory
-from .manifest_reader import ManifestReader
-from .merged_pods import PodCandidate, choose, operations
+from .manifests.manifest import StaticPod
+from .manifests.manifest_reader import ManifestReader
 from .messages import GetSources, PodQuarantined, PodSources, SourcePod, SourcePods, SourceState
-from .name_conflict import NameConflicts
-from .quarantined_manifests import QuarantinedManifests
-from .source_states import Sources, source_states
-from .url_polling import UrlPolling
-from .validation_events import ValidationEvents
+from .pods.config_seen import SeenTimes
+from .pods.merged_pods import PodCandidate, choose, operations
+from .pods.name_conflict import NameConflicts
+from .sources.api_source import ApiSource, InvalidPod
+from .sources.http_source import UrlSource
+from .sources.manifest_directory import ManifestDirectory
+from .sources.quarantined_manifests import QuarantinedManifests
+from .sources.source_states import Sources, source_states
+from .sources.url_polling import UrlPolling
+from .sources.validation_events import ValidationEvents
 
 END_SLACK_SECONDS = 30.0
 """A new pod waits for the end of the old pod with its name for the grace period and this time."""

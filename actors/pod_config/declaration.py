@@ -15,5 +15,5 @@ DECLARATION: Final = Declaration(
     reads=("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
     fed_by_joined=(KUBE_CLIENT,),
     pod_inventory=True,
-    prepare=("actors.pod_config.manifest:prepare", "actors.shared.linux.inotify:prepare"),
+    prepare=("actors.pod_config.manifests.manifest:prepare", "actors.shared.linux.inotify:prepare"),
 )

@@ -22,10 +22,9 @@ from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
-from .address_family import family_event
-from .api_sync import UPKEEP_SECONDS, ApiSync
+from .api_server.api_sync import UPKEEP_SECONDS, ApiSync
+from .api_server.start_latency import StartLatency
 from .device_reports import DeviceReports
-from .live_pods import active_pods, live_pods
 from .messages import (
     ActivePods,
     ClaimedDevices,
@@ -41,19 +40,20 @@ from .messages import (
     ProbeResult,
 )
 from .node_facts import NodeFacts
-from .pod_list import pod_list, status_of
-from .pod_metrics import PodMetrics
-from .pod_status import compute
-from .pod_status_input import PodStatusInput
-from .pod_table import PodTable
-from .probe_addresses import probe_address
-from .readiness import ReadinessTable
-from .readiness_file import ReadinessFile
-from .readiness_saver import ReadinessSaver
-from .served_pods import ServedPodsFeed
-from .start_latency import StartLatency
+from .pods.pod_table import PodTable
+from .pods.tracked_pod import TrackedPod, last_status, reported, tracked, with_base
+from .readiness.readiness_file import ReadinessFile
+from .readiness.readiness_saver import ReadinessSaver
+from .readiness.readiness_table import ReadinessTable
+from .reports.address_family import family_event
+from .reports.live_pods import active_pods, live_pods
+from .reports.pod_list import pod_list, status_of
+from .reports.pod_metrics import PodMetrics
+from .reports.probe_addresses import probe_address
+from .reports.served_pods import ServedPodsFeed
+from .status.pod_status import compute
+from .status.pod_status_input import PodStatusInput
 from .times import PodStatusClocks
-from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 
 UNKNOWN_PODS_SECONDS: Final = 600.0
 """Seconds from the start until pods that no worker has reported are removed from the readiness file."""

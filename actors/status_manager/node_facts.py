@@ -15,7 +15,7 @@ from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, AskError, DisposableError
 
-from .pod_status_input import PodStatusNode
+from .status.pod_status_input import PodStatusNode
 
 NODE_SECONDS: Final = 1.0
 """Seconds between reads of the Node object until it has addresses."""

@@ -17,7 +17,7 @@ import pytest
 
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources, PodAdmitted
-from actors.pod_config.api_source import ApiSource
+from actors.pod_config.sources.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod

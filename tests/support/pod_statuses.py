@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.pod import Pod, PodStatus
-from actors.status_manager.claim_health import Devices
-from actors.status_manager.container_status_input import Readiness
+from actors.status_manager.containers.claim_health import Devices
+from actors.status_manager.containers.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
-from actors.status_manager.pod_status import compute
-from actors.status_manager.pod_status_input import PodStatusInput, PodStatusNode
+from actors.status_manager.status.pod_status import compute
+from actors.status_manager.status.pod_status_input import PodStatusInput, PodStatusNode
 
 S = 1_000_000_000
 NOW = 1_700_000_100 * S

@@ -17,14 +17,14 @@ from actors.cert_manager.signing_request import RequestState
 from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller import session
 from actors.image_manager.keyring import read_docker_config
-from actors.pod_config.last_good import LastGoodPods
+from actors.pod_config.sources.last_good import LastGoodPods
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.exchange import ApiResponse, event_of
 from actors.shared.api.reflector import read_item, read_list
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.shutdown_state import FILE, ShutdownStateFile
-from actors.status_manager.readiness_file import ReadinessFile
+from actors.status_manager.readiness.readiness_file import ReadinessFile
 from actors.volume_manager.csi import record_file
 from actors.volume_manager.csi.model import DATA
 

@@ -13,8 +13,8 @@ import pytest
 
 from actors.api_clients.messages import RecordEvent
 from actors.pod_config.actor import PodConfig
-from actors.pod_config.manifest import Origin, read_manifest
-from actors.pod_config.manifest_reader import ManifestReader
+from actors.pod_config.manifests.manifest import Origin, read_manifest
+from actors.pod_config.manifests.manifest_reader import ManifestReader
 from actors.pod_config.messages import GetSources, SourcePods
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, pod_workers, worker_of
 from actors.shared.config.agent import Agent
@@ -243,7 +243,7 @@ async def test_a_manifest_on_which_the_actor_died_three_times_is_in_quarantine_u
             raise MemoryError
         return read_manifest(data, origin)
 
-    monkeypatch.setattr("actors.pod_config.file_source.read_manifest", read)
+    monkeypatch.setattr("actors.pod_config.sources.file_source.read_manifest", read)
     for _ in range(3):
         with pytest.raises(MemoryError):
             await started(str(path)).__aenter__()
@@ -311,7 +311,9 @@ async def test_a_large_manifest_is_read_in_a_disposable_process_and_delays_readi
     file.write_text(manifest() + "# " + "x" * 100_000 + "\n")
     async with started(str(tmp_path)) as harness:
         await harness.wait(lambda: len(harness.sent(DesiredPods)) == 2)
-        assert [function for function, _ in harness.disposed] == ["actors.pod_config.manifest:read_in_process"]
+        assert [function for function, _ in harness.disposed] == [
+            "actors.pod_config.manifests.manifest:read_in_process"
+        ]
         assert World(harness).pods() == {"web-n1": "busybox"}
 
 

@@ -31,10 +31,10 @@ from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import PodStatus
 from actors.shared.kube.restart_policy import RESTARTING_ALL
-from actors.status_manager.container_status_input import Readiness
+from actors.status_manager.containers.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved
-from actors.status_manager.pod_status import compute
-from actors.status_manager.pod_status_input import PodStatusInput, PodStatusNode
+from actors.status_manager.status.pod_status import compute
+from actors.status_manager.status.pod_status_input import PodStatusInput, PodStatusNode
 from proto import cri_pb2 as cri
 from supervision.actor import Address
 from tests.support.fake_cri import Fault

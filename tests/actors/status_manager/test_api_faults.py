@@ -12,7 +12,7 @@ import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
 from actors.pod_config.messages import SourcePod
-from actors.status_manager.api_sync import UPKEEP_SECONDS
+from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPodStatus, ProbeResult
 from supervision.actor import AskError
 from supervision.harness import Harness

@@ -7,8 +7,8 @@ from typing import Any
 
 from actors.api_clients.messages import RecordEvent
 from actors.pod_config.messages import SourcePod
-from actors.status_manager.api_sync import UPKEEP_SECONDS
-from actors.status_manager.backlog import StatusBacklog
+from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
+from actors.status_manager.api_server.backlog import StatusBacklog
 from actors.status_manager.messages import GetPods
 from actors.status_manager.node_facts import NODE_IP_READS, NODE_SECONDS
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen

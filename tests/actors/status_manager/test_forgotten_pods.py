@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.pod_workers.messages import KnownPods, worker_of
-from actors.status_manager.api_sync import UPKEEP_SECONDS
+from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetLivePods, GetPods
 from supervision.harness import Harness
 from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, static

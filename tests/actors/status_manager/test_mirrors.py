@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.pod_config.messages import SourcePod
 from actors.pod_workers.messages import KnownPods
-from actors.status_manager.api_sync import UPKEEP_SECONDS
+from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus
 from supervision.harness import Harness
 from tests.support.api_joined import begun, joined, seen

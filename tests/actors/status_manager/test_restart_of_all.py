@@ -6,10 +6,10 @@ from itertools import groupby
 
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import PodStatus
-from actors.status_manager.container_status_input import Readiness
+from actors.status_manager.containers.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved
-from actors.status_manager.pod_status import compute
-from actors.status_manager.pod_status_input import PodStatusInput, PodStatusNode
+from actors.status_manager.status.pod_status import compute
+from actors.status_manager.status.pod_status_input import PodStatusInput, PodStatusNode
 from tests.support.present import present
 from tests.support.shard_harness import Driven, container, pod
 

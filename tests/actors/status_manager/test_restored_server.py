@@ -9,7 +9,7 @@ import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.pod_config.messages import SourcePod
-from actors.status_manager.api_sync import UPKEEP_SECONDS
+from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from supervision.harness import Harness
 from tests.support.api_joined import deleted, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour

@@ -16,7 +16,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime,
 from actors.status_manager.actor import UNKNOWN_PODS_SECONDS, StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult, Resize
 from actors.status_manager.node_facts import REREAD_SECONDS
-from actors.status_manager.readiness_saver import SAVE_SECONDS
+from actors.status_manager.readiness.readiness_saver import SAVE_SECONDS
 from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from actors.agent.manifest_check import CheckedManifests, ManifestProblem, check_manifests
-from actors.pod_config.file_source import FileSource
-from actors.pod_config.manifest import SOURCE_FILE, Origin
+from actors.pod_config.manifests.manifest import SOURCE_FILE, Origin
+from actors.pod_config.sources.file_source import FileSource
 
 ROOT = Path(__file__).parents[3]
 GOOD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: main, image: nginx}]}\n"

@@ -15,7 +15,7 @@ from actors.agent.demo.command import Demo, sample
 from actors.agent.demo.layout import HEALTHZ_PORT, NODE_PORT, POD, DemoLayout, configuration, flags, log_lines, rendered
 from actors.agent.demo.node import DemoNode, DemoRefused
 from actors.container_runtime.errors import NotRoot
-from actors.pod_config.manifest import Origin, read_manifest
+from actors.pod_config.manifests.manifest import Origin, read_manifest
 from actors.shared.config.loading import load
 from supervision.fork_server.lock import Lock
 

@@ -1,0 +1,170 @@
+"""The API server as a pod source: the pods of this node, and the changes that the pod workers need.
+
+The API server has validated the pods, so unknown fields are accepted here. A pod that cannot be decoded or is too large
+is rejected and logged; its last valid version stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+import msgspec
+
+from actors.shared.kube import codec
+from actors.shared.kube.names import SOURCE_API
+from actors.shared.kube.pods import is_mirror
+from supervision.errors import UNREADABLE
+
+from ..pods.merged_pods import PodCandidate
+from ..validation.errors import FieldError
+from ..validation.limits import beyond_limits
+from ..validation.quantities import unreadable_quantities
+
+FINAL_PHASES = ("Succeeded", "Failed")
+
+
+class InvalidPod(msgspec.Struct, frozen=True):
+    """A pod that cannot be decoded, or is too large; `text` has the reason."""
+
+    uid: str
+    namespace: str
+    name: str
+    text: str
+
+
+class _Meta(msgspec.Struct):
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    creationTimestamp: str | None = None
+    labels: msgspec.Raw = msgspec.Raw()
+    annotations: msgspec.Raw = msgspec.Raw()
+    deletionTimestamp: msgspec.Raw = msgspec.Raw()
+    deletionGracePeriodSeconds: msgspec.Raw = msgspec.Raw()
+
+
+class _Status(msgspec.Struct):
+    phase: msgspec.Raw = msgspec.Raw()
+    resourceClaimStatuses: msgspec.Raw = msgspec.Raw()
+    extendedResourceClaimStatus: msgspec.Raw = msgspec.Raw()
+
+
+class _PodFields(msgspec.Struct):
+    """The fields of a pod that the pod workers need; this node writes the rest of the status."""
+
+    metadata: _Meta
+    spec: msgspec.Raw = msgspec.Raw()
+    status: msgspec.Raw = msgspec.Raw()
+
+
+_pod_decoder = msgspec.json.Decoder(_PodFields)
+_status_decoder = msgspec.json.Decoder(_Status)
+
+
+class _ApiPod(msgspec.Struct):
+    """A pod of the API server: the fields of its last version, and the pod as the pod workers get it."""
+
+    fields: tuple[bytes, ...]
+    created: str
+    """RFC 3339 in UTC: sorts as text."""
+    candidate: PodCandidate
+
+
+class ApiSource:
+    """The pods by UID. `annotate` returns the JSON for the workers: with its source and first-seen time."""
+
+    def __init__(self, annotate: Callable[[str, bytes], bytes]) -> None:
+        self._annotate = annotate
+        self._pods: dict[str, _ApiPod] = {}
+        self.invalid: dict[str, tuple[bytes, InvalidPod]] = {}
+        """By UID: the pod's JSON, and the error."""
+        self.synced = False
+        """The first list has arrived."""
+
+    @property
+    def candidates(self) -> list[PodCandidate]:
+        """Sorted by age, oldest first: after a restart, pods that already run are admitted before newer ones."""
+        return [known.candidate for known in sorted(self._pods.values(), key=lambda known: known.created)]
+
+    def errors(self) -> list[str]:
+        return [each.text for _, each in self.invalid.values()]
+
+    def replace_all(self, pods: list[bytes]) -> list[InvalidPod]:
+        """Replace all pods with this list. Returns the newly invalid ones."""
+        self.synced = True
+        read = [(self._read(data), data) for data in pods]
+        listed = {pod_fields.metadata.uid for pod_fields, _ in read if pod_fields is not None}
+        for uid in (self._pods.keys() | self.invalid.keys()) - listed:
+            self._drop(uid)
+        results = [self._put(pod_fields, data) for pod_fields, data in read if pod_fields is not None]
+        return [each for each in results if isinstance(each, InvalidPod)]
+
+    def update(self, uid: str, data: bytes) -> bool | InvalidPod:
+        """Add or change one pod; remove it when `data` is empty. Returns whether the pod workers need the
+        change, or the pod if it is newly invalid."""
+        pod_fields = self._read(data) if data else None
+        if pod_fields is None:
+            return self._drop(uid) if not data else False
+        return self._put(pod_fields, data)
+
+    @staticmethod
+    def _read(data: bytes) -> _PodFields | None:
+        try:
+            return _pod_decoder.decode(data)
+        except UNREADABLE:
+            # without metadata there is no pod to report
+            return None
+
+    def _drop(self, uid: str) -> bool:
+        self.invalid.pop(uid, None)
+        return self._pods.pop(uid, None) is not None
+
+    def _put(self, pod_fields: _PodFields, data: bytes) -> bool | InvalidPod:
+        meta, fields = pod_fields.metadata, relevant_fields(pod_fields)
+        known = self._pods.get(meta.uid)
+        if known is not None and known.fields == fields:
+            self.invalid.pop(meta.uid, None)
+            return False
+        try:
+            pod = codec.decode_pod(data)
+            for error in chain(beyond_limits(pod.spec), unreadable_quantities(pod)):
+                return self._reject(meta, data, error)
+            mirror = is_mirror(pod)
+            annotated = b"" if mirror else self._annotate(meta.uid, data)
+        except (codec.ObjectError, AttributeError, TypeError) as error:
+            return self._reject(meta, data, error)
+        self.invalid.pop(meta.uid, None)
+        if mirror:
+            # a mirror pod: it represents a static pod of this node, and is not run
+            return self._drop(meta.uid)
+        candidate = PodCandidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
+        self._pods[meta.uid] = _ApiPod(fields, meta.creationTimestamp or "", candidate)
+        return True
+
+    def _reject(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | InvalidPod:
+        before = self.invalid.get(meta.uid)
+        pod = f"pod {meta.name}_{meta.namespace} of the API server"
+        text = f"{pod} cannot be run (its last valid version, if any, stays): {error}"
+        invalid = InvalidPod(meta.uid, meta.namespace, meta.name, text)
+        self.invalid[meta.uid] = (data, invalid)
+        return invalid if before is None or before[1] != invalid else False
+
+
+def relevant_fields(pod_fields: _PodFields) -> tuple[bytes, ...]:
+    """The fields that the pod workers need. Equal for two versions of a pod that are the same to them."""
+    meta = pod_fields.metadata
+    fields = (meta.labels, meta.annotations, meta.deletionTimestamp, meta.deletionGracePeriodSeconds, pod_fields.spec)
+    return (*(bytes(field) for field in fields), *_foreign_status(bytes(pod_fields.status)))
+
+
+def _foreign_status(raw: bytes) -> tuple[bytes, bytes, bytes]:
+    """The fields of the status that others write: the phase if it is final, else b''; the resource claims that were
+    made for the pod. A pod without a status has the same as one whose status has none of them."""
+    try:
+        status = _status_decoder.decode(raw)
+        phase = msgspec.json.decode(bytes(status.phase) or b'""', type=str)
+    except UNREADABLE:
+        return b"", b"", b""
+    claims = (bytes(status.resourceClaimStatuses), bytes(status.extendedResourceClaimStatus))
+    return (phase.encode() if phase in FINAL_PHASES else b"", *claims)

@@ -1,0 +1,27 @@
+"""The pods and their statuses, as answers: of all pods (GetPods), and of one (GetPodStatus). Pure."""
+
+from __future__ import annotations
+
+from actors.shared.kube import codec
+
+from ..messages import Pods, PodStatusFound
+from ..pods.pod_table import PodTable
+from ..pods.tracked_pod import TrackedPod
+from .served_pods import list_item
+
+
+def pod_list(table: PodTable) -> Pods:
+    """A PodList of all pods, and the UIDs of those that no source has any more."""
+    items = [list_item(each, table.api.get(each.uid)) for each in table.all()]
+    removed = [each.uid for each in table.all() if each.observed.removed]
+    return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}), removed)
+
+
+def status_of(found: TrackedPod | None, uid: str) -> PodStatusFound:
+    """`found`: the pod; None: there is none, and the answer is empty, with the `uid` of the question."""
+    if found is None:
+        return PodStatusFound(uid, b"", b"")
+    seen = found.observed
+    return PodStatusFound(
+        found.uid, seen.pod, codec.encode(found.status), seen.worker_phase, seen.termination_step, seen.last_error
+    )
