@@ -161,7 +161,7 @@ ROWS = (
             "distribute-cpus-across-numa can not be used at the same time"),
     Refusal("a socket in place of one node", f"{CPUS} --feature-gates=CPUManagerPolicyAlphaOptions=true "
             "--cpu-manager-policy-options=align-by-socket=true --topology-manager-policy=single-numa-node",
-            "cpuManagerPolicy|Topolgy manager Single numa policy is incompatible with CPUManager"),
+            "cpuManagerPolicy|Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket"),
     Refusal("an option of alpha without its gate", f"{CPUS} --cpu-manager-policy-options=align-by-socket=true",
             "cpuManagerPolicyOptions.align-by-socket|CPU Manager Policy Alpha-level Options not enabled, but option "
             '"align-by-socket" provided'),

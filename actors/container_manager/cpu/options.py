@@ -58,7 +58,7 @@ def contradiction(given: Mapping[str, str], topology_policy: str, machine: Machi
     if "align-by-socket" not in on:
         return ""
     if topology_policy == "single-numa-node":
-        return "Topolgy manager Single numa policy is incompatible with CPUManager Align  by socket policy option"
+        return "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
     if len(machine.sockets) > len(machine.cpu_nodes):
         return "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
     return ""

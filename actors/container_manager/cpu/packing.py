@@ -124,23 +124,24 @@ class Packing:
         self._free -= cpus
         self.missing -= len(cpus)
 
-    def _take_whole(self, unit: Unit, order: Iterable[int]) -> None:
-        """Each unit that is entirely free and not larger than the missing number."""
+    def _take_whole(self, unit: Unit, order: Iterable[int], size: int = 0) -> None:
+        """Each unit that is entirely free and not larger than the missing number. `size`: only units of this size, the
+        mean of the machine: the kubelet assumes sockets and cores of one size."""
         members: dict[int, set[int]] = {}
         for cpu in self._machine.cpus:
             members.setdefault(unit(cpu), set()).add(cpu.id)
         for number in order:
             whole = frozenset(members[number])
-            if len(whole) <= self.missing and whole <= self._free:
+            if len(whole) <= self.missing and whole <= self._free and size in {0, len(whole)}:
                 self._take(whole)
 
     def take_units(self) -> None:
         """NUMA nodes and sockets, the larger ones first."""
         if self._nodes_first:
             self._take_whole(_node, self.nodes())
-            self._take_whole(_socket, self._sockets())
+            self._take_whole(_socket, self._sockets(), self._machine.cpus_per_socket)
         else:
-            self._take_whole(_socket, self._sockets())
+            self._take_whole(_socket, self._sockets(), self._machine.cpus_per_socket)
             self._take_whole(_node, self.nodes())
 
     def take_caches(self) -> None:
@@ -162,7 +163,7 @@ class Packing:
             self._take(frozenset(part))
 
     def take_cores(self) -> None:
-        self._take_whole(_core, self._cores())
+        self._take_whole(_core, self._cores(), self._machine.threads_per_core)
 
     def take_single(self, *, by_socket: bool) -> None:
         """CPUs one by one: core by core, or with `by_socket` in the order of their numbers in each socket."""

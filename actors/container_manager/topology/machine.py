@@ -77,6 +77,11 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
         return max(1, len(self.cpus) // max(1, len({cpu.core for cpu in self.cpus})))
 
     @cached_property
+    def cpus_per_socket(self) -> int:
+        """The mean number of CPUs of a socket, rounded down."""
+        return len(self.cpus) // max(1, len(self.sockets))
+
+    @cached_property
     def cpus_per_cache(self) -> int:
         """The mean number of CPUs that share a cache, rounded down: the kubelet assumes caches of one size."""
         return len(self.cpus) // max(1, len({cpu.cache for cpu in self.cpus}))

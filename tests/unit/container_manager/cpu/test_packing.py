@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.cpu.packing import NotEnoughCpus, packed
-from actors.container_manager.topology.machine import MachineTopology
+from actors.container_manager.topology.machine import LogicalCpu, MachineTopology
 from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
 from tests.support.machines import machine
 
@@ -27,6 +27,17 @@ CACHES = machine(cores=8, threads=2, caches=4)
 """Caches 0: 0-1,8-9; 1: 2-3,10-11; 2: 4-5,12-13; 3: 6-7,14-15."""
 CACHES_PLAIN = machine(sockets=2, nodes=2, cores=8, caches=2)
 """Node 0: caches 0: 0-3, 1: 4-7. Node 1: caches 2: 8-11, 3: 12-15."""
+
+
+def _uneven(*cpus: tuple[int, int, int]) -> MachineTopology:
+    """One node, of CPUs (id, core, socket)."""
+    return MachineTopology(tuple(LogicalCpu(one, core, socket, 0, socket) for one, core, socket in cpus), ())
+
+
+UNEVEN_SOCKETS = _uneven((0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 3, 0), (4, 4, 1), (5, 5, 1))
+"""Sockets 0-3 and 4-5: three CPUs a socket in the mean."""
+UNEVEN_CORES = _uneven((0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 0, 0), (4, 1, 0))
+"""Cores 0,3 1,4 and 2, whose second thread is off: one CPU a core in the mean."""
 
 TABLE = [
     # one node, no threads: the lowest ones
@@ -55,6 +66,13 @@ TABLE = [
     (SPLIT_SOCKET, "0-15", 6, "0-1,8-9,2,10"),
     (SPLIT_SOCKET, "1-15", 4, "2-3,10-11"),
     (SPLIT_SOCKET, "1-15", 1, "8"),
+    # sockets and cores count as whole if they have the mean number of CPUs, as in the kubelet
+    (UNEVEN_SOCKETS, "0-3,5", 4, "0-2,5"),
+    (UNEVEN_SOCKETS, "0-3", 3, "0-2"),
+    (UNEVEN_CORES, "0-4", 2, "0,2"),
+    (UNEVEN_CORES, "0-4", 3, "0,2-3"),
+    # but none that is in use is taken: the kubelet takes both CPUs of core 1 here
+    (UNEVEN_CORES, "0,3-4", 2, "0,4"),
     # eight nodes: a whole socket, then nodes, then cores
     (EIGHT, "0-15", 8, "0-7"),
     (EIGHT, "0-15", 11, "0-10"),

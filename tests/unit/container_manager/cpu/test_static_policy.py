@@ -294,7 +294,9 @@ def test_options_that_exclude_each_other_are_refused(options: list[str], text: s
 def test_align_by_socket_is_refused_where_it_means_nothing():
     on = {"align-by-socket": "true"}
     assert contradiction(on, "restricted", SMT) == ""
-    assert "Single numa policy is incompatible" in contradiction(on, "single-numa-node", SMT)
+    assert contradiction(on, "single-numa-node", SMT) == (
+        "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
+    )
     assert "number of sockets are more" in contradiction(on, "restricted", machine(sockets=2, nodes=1))
 
 
