@@ -254,13 +254,26 @@ def test_an_agent_makes_way_for_the_next_that_wants_its_lock(files: AgentFiles) 
 
 
 needs_mounts = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+MS_PRIVATE = 1 << 18
 
 
 def is_mounted(path: Path) -> bool:
     return any(mount.point == str(path) for mount in mountinfo.read())
 
 
+@pytest.fixture
+def private_root(files: AgentFiles) -> Iterator[None]:
+    """The root directory on a private mount: below a shared one, as with systemd, nothing has to be mounted."""
+    root = str(files.root_dir)
+    files.root_dir.mkdir(parents=True, exist_ok=True)
+    mounting.mount("tmpfs", root, kind="tmpfs")
+    mounting.mount("none", root, flags=MS_PRIVATE)
+    yield
+    mounting.umount(root, mounting.MNT_DETACH)
+
+
 @needs_mounts
+@pytest.mark.usefixtures("private_root")
 def test_the_pods_directory_is_unmounted_at_the_end_whatever_became_of_who_mounted_it(files: AgentFiles) -> None:
     with files.start() as agent:
         agent.wait_ready()
