@@ -12,16 +12,24 @@ from .loop import Loop
 
 STOP: Final = (signal.SIGTERM, signal.SIGINT)
 DUMP: Final = signal.SIGUSR1
-IGNORED: Final = (
-    signal.SIGHUP,
-    signal.SIGUSR2,
-    signal.SIGALRM,
-    signal.SIGVTALRM,
-    signal.SIGPROF,
-    signal.SIGIO,
-    signal.SIGPWR,
+_FAULTS: Final = {
+    signal.SIGQUIT,
+    signal.SIGILL,
+    signal.SIGTRAP,
+    signal.SIGABRT,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGSEGV,
+    signal.SIGSYS,
+}
+_STOPPING: Final = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT}
+IGNORED: Final = tuple(
+    number
+    for number in sorted(signal.valid_signals() - _FAULTS - _STOPPING - {*STOP, DUMP, signal.SIGCHLD})
+    if number not in (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores both
 )
-"""Signals whose default action ends the process. One sent by mistake must not end the agent."""
+"""Signals whose default action ends the process, real-time ones included. One sent by mistake, or by the soft limit of
+processor time (SIGXCPU), must not end the agent; what a fault of the process raises does."""
 
 
 def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], reap: Callable[[], None]) -> None:

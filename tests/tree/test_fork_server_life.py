@@ -139,7 +139,8 @@ def test_each_process_has_the_name_of_its_actor_for_a_title(tmp_path: Path) -> N
 def test_a_signal_that_is_no_order_does_not_end_it(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pids = fork_server.processes()
-        for number in (signal.SIGUSR2, signal.SIGALRM, signal.SIGHUP, signal.SIGPROF):
+        mistakes = (signal.SIGHUP, signal.SIGUSR2, signal.SIGALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGSTKFLT)
+        for number in (*mistakes, signal.SIGRTMIN, signal.SIGRTMAX):
             fork_server.process.send_signal(number)
         fork_server.process.send_signal(signal.SIGUSR1)
         fork_server.wait(lambda: "echo: running" in fork_server.log.read_text(), "its state is in the log")
