@@ -1,8 +1,12 @@
-"""A lock that allows one agent for a run directory. The kernel releases it when its holder ends, in whatever way."""
+"""A lock that allows one agent for a run directory. The kernel releases it when its holder ends, in whatever way.
+
+It is on the directory, so that it holds while somebody removes the file, and on the file `lock`, which names the
+holder."""
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import signal
 import time
@@ -11,8 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from ..process_stat import is_alive
+from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 
+log = logging.getLogger(FORK_SERVER)
 JANITOR: Final = "janitor"
 """How the kernel names the janitor's process."""
 _PATIENCE_SECONDS = 3.0
@@ -59,19 +65,34 @@ class Lock:
             time.sleep(0.02)
 
     def _try(self) -> bool:
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        held: list[int] = []
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            return False
-        if not self._is_current(fd):  # its holder has just removed it
-            os.close(fd)
-            return False
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-        self.fd = fd
-        return True
+            # file systems of the network may lock no directory: there the file alone is the lock
+            directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.append(directory)
+            if _locks(directory, if_it_can=True) and _locks(fd := _opened(self.path, held)) and self._is_current(fd):
+                os.ftruncate(fd, 0)
+                os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+                self.fd, self.fds, held = fd, (fd, directory), []
+                return True
+        finally:
+            for each in held:  # its holder still holds it, or has just removed the file
+                os.close(each)
+        return False
+
+    def restore(self, janitor: int) -> None:
+        """Make the file again if somebody removed it. Raises OSError."""
+        if self._is_current(self.fd):
+            return
+        held: list[int] = []
+        try:
+            if _locks(fd := _opened(self.path, held)):
+                os.dup2(fd, self.fd, inheritable=False)
+                self.name_janitor(janitor)
+                log.warning("somebody removed %s: it is made again", self.path)
+        finally:
+            for each in held:
+                os.close(each)
 
     def name_janitor(self, pid: int) -> None:
         """Write the pid of the janitor, which shares the lock, into the file. The next agent kills it if it has not
@@ -88,7 +109,24 @@ class Lock:
     def release(self) -> None:
         if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
             self.path.unlink(missing_ok=True)
-        os.close(self.fd)
+        for fd in self.fds:
+            os.close(fd)
+
+
+def _opened(path: Path, into: list[int]) -> int:
+    into.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    return into[-1]
+
+
+def _locks(fd: int, *, if_it_can: bool = False) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        if not if_it_can:
+            raise
+    return True
 
 
 def _pid_in(path: Path, line: int = 0) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..names import Names
@@ -48,7 +49,7 @@ class RunDirectory:
         """Start the janitor: from now on the files are removed however the fork server ends. `when_killed`: the program
         that it runs before that. Raises OSError."""
         paths = [self.names.path, *(lock.path for lock in self._locks)]
-        self._janitor = Janitor(paths, [lock.fd for lock in self._locks], when_killed)
+        self._janitor = Janitor(paths, [fd for lock in self._locks for fd in lock.fds], when_killed)
         self._name_janitor(self._janitor)
 
     def _name_janitor(self, janitor: Janitor) -> None:
@@ -74,10 +75,11 @@ class RunDirectory:
 
     def watch(self, loop: Loop, removed: Callable[[], None], changed: Callable[[], None]) -> None:
         """Call `removed` once when the directory of the sockets is removed: then actors cannot be found by name. Call
-        `changed` when something in it was made or removed."""
+        `changed` when something in it was made or removed. The files of the locks are made again."""
         if not self.names.is_there():
             removed()
             return
+        self._restore_locks()
         changed_at = self.names.changed_at()
         if changed_at != self._changed_at or self._look_again:
             # one more check sees a change during this check, or in the same tick of the file system's clock
@@ -86,9 +88,17 @@ class RunDirectory:
             changed()
         loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed, changed))
 
+    def _restore_locks(self) -> None:
+        for lock in self._locks:
+            with suppress(OSError):  # a full disk, or a removed directory: the other lock holds
+                lock.restore(self._janitor.pid if self._janitor is not None else 0)
+
     def fds(self) -> list[int]:
         """The descriptors that every child closes."""
-        return [*(lock.fd for lock in self._locks), *([self._janitor.fd] if self._janitor is not None else [])]
+        return [
+            *(fd for lock in self._locks for fd in lock.fds),
+            *([self._janitor.fd] if self._janitor is not None else []),
+        ]
 
     def remove(self) -> None:
         """Remove the sockets, end the janitor, release the locks."""

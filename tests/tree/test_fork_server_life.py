@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from tests.support.fork_server_process import ForkServerProcess, exists, fork_server_running
 from tests.support.incident_file import incidents
 from tests.support.supervised_agent import agent
@@ -183,6 +184,15 @@ def test_a_removed_run_directory_ends_the_agent_with_an_incident_and_frees_the_l
     assert found == [("fork_server", "run_dir_removed")]
     with fork_server_running(SMALL, tmp_path / "run") as again:
         assert again.ask(Say("hi"), Said, "echo").text == "hi"
+
+
+def test_a_removed_lock_lets_no_second_agent_start(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with fork_server_running(SMALL, run) as fork_server:
+        (run / "lock").unlink()
+        fork_server.wait(lambda: holder_of(run) == fork_server.process.pid, "the lock names its holder again")
+        with pytest.raises(AlreadyRunning):
+            Lock(run)
 
 
 def test_a_removed_name_is_restored_and_an_actor_without_a_socket_is_replaced(tmp_path: Path) -> None:

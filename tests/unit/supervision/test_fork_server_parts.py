@@ -50,6 +50,19 @@ def test_the_lock_names_its_holder_and_goes_with_it(tmp_path: Path) -> None:
     Lock(tmp_path).release()
 
 
+def test_a_lock_whose_file_is_removed_holds_and_makes_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervision.fork_server.lock._PATIENCE_SECONDS", 0.02)
+    lock = Lock(tmp_path)
+    (tmp_path / "lock").unlink()
+    with pytest.raises(AlreadyRunning):
+        Lock(tmp_path)
+    lock.restore(janitor=0)
+    assert holder_of(tmp_path) == os.getpid()
+    lock.release()
+    assert list(tmp_path.iterdir()) == []
+    Lock(tmp_path).release()
+
+
 def test_one_run_directory_has_one_agent_whatever_other_lock_it_holds(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path / "run", tmp_path / "state-1")
     with pytest.raises(AlreadyRunning, match=str(tmp_path / "run")):
