@@ -62,7 +62,7 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
         try:
             temporary.replace(path)
         except IsADirectoryError:
-            _set_aside(path)
+            set_aside(path)
             temporary.replace(path)
         if sync:
             _sync_directory(path.parent)
@@ -75,7 +75,8 @@ def _aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
 
 
-def _set_aside(directory: Path) -> None:
+def set_aside(directory: Path) -> None:
+    """Rename a directory that is in the place of a file or socket to `<name>.damaged`. Raises OSError."""
     aside = _aside(directory)
     if os.path.lexists(aside):  # only an empty directory can be replaced
         aside = directory.with_name(f"{aside.name}.{time.time_ns()}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from supervision.errors import error_text
+from supervision.state_file import set_aside
 
 from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
@@ -54,7 +55,7 @@ def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_
     instance, host = ManagedRuntime(root=runtime_dir, state=state_dir), look(root_dir)
     gone = not os.path.isdir(instance.network_dir)
     _make_directories(instance)
-    if not os.path.exists(instance.config_file):
+    if not os.path.isfile(instance.config_file):
         put(instance.config_file, containerd_config.render(instance, host, cluster=cluster))
     try:
         return _put_network(instance, host, cluster=cluster, pod_cidr=pod_cidr) or gone
@@ -72,19 +73,22 @@ def _put_network(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool, 
 
 
 def put(path: str, text: str, via: str = "") -> bool:
-    """Write a file by rename, unless it already has this content. Returns whether it was written. Raises OSError.
+    """Write a file by rename, unless it already has this content. Returns whether it was written. A directory in its
+    place is set aside. Raises OSError.
 
     `via`: another directory of the same file system to write it in first, when `path`'s is watched for new files.
     """
     target = Path(path)
     content = text.encode()
-    if target.exists() and target.read_bytes() == content:
+    if target.is_file() and target.read_bytes() == content:
         return False
     new = Path(via or target.parent, f".{target.name}.new")
     with new.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+    if target.is_dir():
+        set_aside(target)
     new.rename(target)
     return True
 
@@ -98,6 +102,9 @@ def _make_directories(instance: ManagedRuntime) -> None:
     ):
         os.makedirs(path, exist_ok=True)
         os.chmod(path, mode)
+    for path in (instance.socket, f"{instance.socket}.ttrpc"):
+        if os.path.isdir(path):  # containerd itself removes anything else that is in its way
+            set_aside(Path(path))
 
 
 def _subnet(instance: ManagedRuntime, host: RuntimeHost, pod_cidr: str) -> str:

@@ -107,6 +107,24 @@ def test_a_removed_configuration_of_containerd_is_restored_and_a_present_one_sta
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
+def test_directories_in_the_place_of_containerds_files_and_sockets_are_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.host_setup.look", lambda root: HOST)
+    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    for path in (instance.config_file, instance.socket):
+        Path(path, "inside").mkdir(parents=True)
+    prepare(instance, HOST)
+    assert Path(instance.config_file).is_file()
+    assert not os.path.lexists(instance.socket)
+    assert Path(f"{instance.socket}.damaged", "inside").is_dir(), "nothing of it is lost"
+    Path(instance.socket, "inside").mkdir(parents=True)
+    restore(str(tmp_path), instance.root, instance.state, False, "")
+    assert not os.path.lexists(instance.socket), "also while the agent runs"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
 def test_in_a_cluster_the_template_is_made_again_and_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
