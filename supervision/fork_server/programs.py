@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 from typing import NoReturn
 
 from ..blackbox import BlackBox
 from ..spec import ChildSpec
+from .signals import before_program
 
 EXIT_NOT_EXECUTED = 127
 _OURS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
@@ -19,7 +19,7 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
     try:
         os.setsid()
         _redirect(spec.log_file)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        before_program()
         os.execvpe(spec.program[0], spec.program, _environment(spec))  # noqa: S606 - argv, no shell
     except OSError as error:
         blackbox.record("", error)

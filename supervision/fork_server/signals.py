@@ -44,18 +44,35 @@ def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], re
 
 _NUMBERS: Final = tuple(int(number) for number in (signal.SIGCHLD, DUMP, *IGNORED))
 _STOP_NUMBERS: Final = tuple(int(number) for number in (*STOP, signal.SIGHUP))
-_DEFAULT, _IGNORE, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_IGN), int(signal.SIG_SETMASK)
+_ALL_NUMBERS: Final = tuple(int(number) for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+_DEFAULT, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_SETMASK)
 
 
 def in_child(*, obeys: bool) -> None:
-    """In a child: undo what `handle` did. `obeys`: stop signals end it, else they are ignored.
+    """In a child: undo what `handle` did. `obeys`: stop signals end it, else they do nothing.
+
+    They have a handler for that, because what is ignored stays so in the programs that the child starts: `timeout` in a
+    credential plug-in would end nothing. Calls of the system that one interrupts are restarted.
 
     The functions of `signal` make an enum of each number, with an exception for each number that has none; those of
     `_signal`, which they call, make none. That writes to fewer of the pages that are shared with the fork server."""
     for number in _NUMBERS:
         _signal.signal(number, _DEFAULT)
     for number in _STOP_NUMBERS:
-        _signal.signal(number, _DEFAULT if obeys else _IGNORE)
+        _signal.signal(number, _DEFAULT if obeys else _do_nothing)
+        if not obeys:
+            _signal.siginterrupt(number, False)
+
+
+def _do_nothing(number: int, frame: object) -> None:
+    """The handler of a stop signal in an actor: the fork server decides when it ends."""
+
+
+def before_program() -> None:
+    """In a child that is about to be another program: every signal has its default action, and none is blocked."""
+    for number in _ALL_NUMBERS:
+        _signal.signal(number, _DEFAULT)
+    _signal.pthread_sigmask(_SET_MASK, ())
 
 
 def unblock(mask: set[signal.Signals | int]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import os
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -212,6 +213,11 @@ def nap(seconds: float) -> str:
     return "slept"
 
 
+def status_of_a_program(seconds: float) -> str:
+    """Its /proc/self/status."""
+    return subprocess.run(("cat", "/proc/self/status"), capture_output=True, text=True, check=True).stdout
+
+
 def fail(seconds: float) -> None:
     raise FileNotFoundError(2, "no such thing")
 
@@ -309,6 +315,14 @@ def programs(run_dir: Path) -> Application:
     broken = ChildSpec(name="broken", program=("/does/not/exist",))
     once = Policy(restart="temporary")
     return _application(run_dir, _echo("echo"), server, broken, broken=once)
+
+
+def status(run_dir: Path) -> Application:
+    """`reader` is a program that writes its own status to `status`, and ends."""
+    reader = ChildSpec(
+        name="reader", program=("cat", "/proc/self/status"), log_file=str(run_dir.parent / "status"), environment={}
+    )
+    return _application(run_dir, _echo("echo"), reader, reader=Policy(restart="temporary"))
 
 
 def wedged(run_dir: Path) -> Application:

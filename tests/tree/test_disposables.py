@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from supervision.fork_server.signals import IGNORED, STOP
 from tests.support.fork_server_process import exists, fork_server_running
 from tests.support.incident_file import incidents
-from tests.support.tree_actors import HERE, Dispose, Said
+from tests.support.tree_actors import HERE, Dispose, Said, Say
 from tests.support.waiting import in_time, seconds_of
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
+OF_THE_AGENT = {*IGNORED, *STOP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
 
 
 def test_results_and_exceptions_of_a_disposable_are_returned(tmp_path: Path) -> None:
@@ -85,6 +87,33 @@ def test_a_program_is_in_service_when_its_socket_accepts_and_is_restarted_when_k
         fork_server.wait_end()
         fork_server.wait(lambda: not exists(pid), "the program ends with the fork server")
         fork_server.wait(lambda: not (tmp_path / "run" / "names").exists(), "cleaned")
+
+
+def test_what_the_fork_server_and_actors_ignore_is_not_ignored_by_the_programs_that_they_start(tmp_path: Path) -> None:
+    """Else `timeout` of a shell script ends nothing, and a container has the signals of the agent."""
+    with fork_server_running(f"{HERE}:status", tmp_path / "run", ready=False) as fork_server:
+        fork_server.wait(lambda: "SigCgt" in _text(tmp_path / "status"), "the program of the fork server has run")
+        assert _signals(_text(tmp_path / "status"), "SigIgn") & OF_THE_AGENT == set()
+        assert _signals(_text(tmp_path / "status"), "SigBlk") == set()
+        program_of_actor = eval(fork_server.ask(Dispose("status_of_a_program"), Said, "echo").text)
+        assert _signals(program_of_actor, "SigIgn") & OF_THE_AGENT == set()
+        assert _signals(program_of_actor, "SigBlk") == set()
+        actor = Path(f"/proc/{fork_server.pid('echo')}/status")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(fork_server.pid("echo"), number)
+        assert _signals(actor.read_text(), "SigIgn") & OF_THE_AGENT <= {signal.SIGPIPE, signal.SIGXFSZ}
+        assert fork_server.ask(Say("hi"), Said, "echo").text == "hi"
+        assert fork_server.tree()["echo"].restarts == 0
+
+
+def _signals(status: str, mask: str) -> set[int]:
+    """The numbers in a mask of /proc/PID/status."""
+    bits = int(next(line for line in status.splitlines() if mask in line).split(":")[1], 16)
+    return {number for number in range(1, 65) if bits >> (number - 1) & 1}
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def test_a_program_that_does_not_answer_writes_its_stacks_and_is_replaced(tmp_path: Path) -> None:
