@@ -24,8 +24,11 @@ class ProcessConnection:
         sock: socket.socket,
         received: Callable[[ProcessConnection, Frame], None],
         closed: Callable[[ProcessConnection], None],
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
+        """`begun`: called while a large message is incomplete. It may raise WireError, which closes the connection."""
         self._loop, self._sock, self._received, self._closed = loop, sock, received, closed
+        self._begun = begun
         self._reader, self._writer = FrameReader(), FrameWriter()
         self._unsent = b""
         self.is_open = True
@@ -36,6 +39,11 @@ class ProcessConnection:
 
     def fileno(self) -> int:
         return self._sock.fileno()
+
+    @property
+    def incomplete_bytes(self) -> int:
+        """The bytes received of an incomplete large message."""
+        return self._reader.incomplete_bytes
 
     def send(self, message: Message, answer: int = 0) -> None:
         """Send, or drop the message if the other end does not read."""
@@ -83,5 +91,7 @@ class ProcessConnection:
                     raise WireError("the fork server sends nothing that is acknowledged")
                 if self.is_open:
                     self._received(self, item)
+            if self._reader.incomplete_bytes:
+                self._begun()
         except WireError:
             self.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..names import Names, NoSuchActor, PeerRefused, check_peer
 from ..protocol import FORK_SERVER
-from ..wire import Frame
+from ..wire import MAX_BYTES, Frame, WireError
 from .connection import ProcessConnection
 from .loop import Loop
 
@@ -66,4 +66,14 @@ class Listener:
             log.warning("connection refused: %s", error)
             sock.close()
             return
-        self._connections.add(ProcessConnection(self._loop, sock, self._received, self._connections.discard))
+        self._connections.add(
+            ProcessConnection(self._loop, sock, self._received, self._connections.discard, self._begun)
+        )
+
+    def _begun(self) -> None:
+        """Raises WireError if the incomplete messages of all connections take too much memory: the fork server has no
+        ceiling of its own, and is never replaced."""
+        size = sum(connection.incomplete_bytes for connection in self._connections)
+        if size > MAX_BYTES:
+            log.warning("connection refused: large messages of %d bytes in all were begun", size)
+            raise WireError(f"{size} bytes of incomplete messages")

@@ -48,7 +48,7 @@ class Reports:
         if not child.is_dynamic:
             self._tell_supervisor(child, started)
         if child.last_incident.closed():
-            self._incidents.closed(started, time.monotonic() - child.past.at)
+            self._incidents.closed(started, child.last_incident.age(time.monotonic()))
 
     def record(self, child: ProcessEntry, exited: Exited) -> None:
         """Record the end of a process if it is an incident."""

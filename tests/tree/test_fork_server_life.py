@@ -4,12 +4,15 @@ import contextlib
 import os
 import shutil
 import signal
+import struct
 import sys
 from pathlib import Path
 
 import pytest
 
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
+from supervision.names import Names
+from supervision.wire import LARGE_BYTES, MAX_BYTES, PIECE
 from tests.support.fork_server_process import ForkServerProcess, exists, fork_server_running
 from tests.support.incident_file import incidents
 from tests.support.supervised_agent import agent
@@ -147,6 +150,21 @@ def test_a_signal_that_is_no_order_does_not_end_it(tmp_path: Path) -> None:
         fork_server.wait(lambda: "echo: running" in fork_server.log.read_text(), "its state is in the log")
         assert "state of the agent: ready" in fork_server.log.read_text()
         assert fork_server.processes() == pids
+
+
+def test_messages_that_are_begun_and_not_ended_do_not_fill_its_memory(tmp_path: Path) -> None:
+    piece = struct.pack("!I", PIECE | LARGE_BYTES) + bytes(LARGE_BYTES)
+    pieces = 3 * MAX_BYTES // 4 // LARGE_BYTES
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server, contextlib.ExitStack() as held:
+        names = Names(tmp_path / "run" / "names")
+        first, second = (held.enter_context(names.connect("fork_server")[0]) for _ in range(2))
+        for sock in (first, second):
+            sock.settimeout(20)
+        first.sendall(piece * pieces)
+        with pytest.raises(OSError):
+            second.sendall(piece * pieces)
+        assert fork_server.tree()["echo"].state == "running"
+        first.sendall(piece)  # the one within the bound stays
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:

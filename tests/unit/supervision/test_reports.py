@@ -50,6 +50,21 @@ def test_the_next_incarnation_inherits_sockets_after_a_fault_and_after_the_end_o
     assert inherits_sockets(child, Exited("a", 1, 100, status, cause)) is inherited
 
 
+def test_the_time_without_service_counts_from_the_incident_also_after_a_fork_that_failed() -> None:
+    closed: list[float] = []
+    incidents: Any = SimpleNamespace(
+        flush=lambda: None, opened=lambda exited: None, closed=lambda started, seconds: closed.append(seconds)
+    )
+    loop: Any = SimpleNamespace(call_later=lambda seconds, call: None)
+    table: Any = {}
+    reports = Reports(loop, table, incidents)
+    child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy())
+    reports.record(child, Exited("a", 1, 0, 70 << 8, "exit", "", "fork: no process"))
+    reports.started(child, Started("a", 2, 100, 0.1))
+    assert len(closed) == 1
+    assert 0 <= closed[0] < 60
+
+
 @pytest.mark.parametrize("connected", [True, False])
 def test_a_connected_supervisor_gets_reports_of_its_children(connected: bool) -> None:
     told: list[Any] = []
