@@ -25,6 +25,7 @@ policy.py             the supervision policy of each actor: its default in the t
 policy_file.py        reads the policy file as plain data with line numbers: bounded, without aliases and tags
 policy_rules.py       the valid values of each policy setting: one table, for policy files and for orders
 quarantine.py         records on which input an actor died, and which input is in quarantine
+scarcity.py           detects that the host gives this process no more threads
 
 The process of an actor:
 launch.py             what the fork server gives to an actor's process, and the actor that is made of it

@@ -13,12 +13,14 @@ the others continue.
 
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
 its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
-told apart; three by chance on one key within the window are unlikely.
+told apart; three by chance on one key within the window are unlikely. A death while the host has no threads left is
+blamed on nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import stat
 import struct
@@ -33,8 +35,10 @@ import msgspec
 
 from .addresses import ActorName
 from .protocol import FORK_SERVER, DiedOnInput
+from .scarcity import lacks_threads
 from .state_file import DamagedError, StateFile
 
+log = logging.getLogger(__name__)
 _VERSION = 2
 _HEAD = struct.Struct("!II")
 _EMPTY = _HEAD.pack(0, 0)
@@ -106,7 +110,11 @@ class Journal:
         self._fd = _open_journal(directory / "current")
         self._close = weakref.finalize(self, os.close, self._fd)
         self.died_on = self._read_key()
-        """The key that was recorded when the last incarnation ended, '' for none."""
+        """The key that was recorded when the last incarnation ended; '' for none, and if the host is to blame."""
+        if self.died_on and lacks_threads():
+            log.warning("no input is blamed for the last death: the host has no threads left")
+            self.died_on = ""
+            self._clear()
         self.bounds_death = bool(self.died_on) and not self.is_quarantined(self.died_on)
         """Whether that death is one of those that the quarantine allows each input."""
         if self.died_on:

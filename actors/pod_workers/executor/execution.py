@@ -68,7 +68,7 @@ class Execution:
         """Replace the state of the pod."""
         before, self.state = self.state, state
         if state.retry.failures > before.retry.failures:
-            due = (state.due or 0.0) - self.services.clock()
+            due = max((state.due or 0.0) - self.services.clock(), 0.0)
             self.services.actor.log.info("pod %s: next try within %.1f s: %s", state.label, due, state.retry.trouble)
         for condition, happened in self._watches:
             if condition(state):

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,26 @@ def test_the_third_crash_puts_the_input_in_quarantine_and_no_other(tmp_path: Pat
     journal = Journal(tmp_path, POLICY, clock)
     assert journal.is_quarantined("bad")
     assert not journal.is_quarantined("good")
+
+
+def test_no_input_is_blamed_for_a_death_while_the_host_has_no_threads_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    clock = Clock()
+    for _ in range(4):
+        die_on(tmp_path, "innocent", clock)
+        with monkeypatch.context() as scarce:
+            scarce.setattr(threading.Thread, "start", refused)
+            journal = Journal(tmp_path, POLICY, clock)
+        assert (journal.died_on, journal.bounds_death) == ("", False), "its supervisor counts it"
+    assert journal.crashes_on("innocent") == 0
+    die_on(tmp_path, "guilty", clock)
+    threads = threading.active_count()
+    assert Journal(tmp_path, POLICY, clock).died_on == "guilty"
+    assert threading.active_count() == threads, "none is left"
 
 
 def test_the_deaths_that_the_quarantine_bounds_are_those_before_it_and_no_others(tmp_path: Path) -> None:
