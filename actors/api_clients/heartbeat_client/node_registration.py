@@ -67,7 +67,8 @@ class NodeRegistration:
         await self._sources.enough.wait()
         computed = await self._status.create(new_node(plan_of(self._agent)))
         if computed is not None:
-            self._times.registered(since_boot())
+            for metric, value in self._times.registered(since_boot()).items():
+                self._actor.metrics.gauge(metric, value)
             self._actor.log.info("node %s is registered", self._agent.node_name)
         return computed
 

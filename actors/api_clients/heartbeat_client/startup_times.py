@@ -35,18 +35,23 @@ class StartupTimes:
     def trying(self, now: float) -> None:
         self._tried = now if self._tried is None else self._tried
 
-    def registered(self, now: float) -> None:
-        self._registered = now if self._registered is None else self._registered
-
-    def ready(self, now: float) -> dict[str, float]:
-        """Gauges by name, at the first Ready of a node that is new; {} otherwise."""
-        if self._ready or self._tried is None or self._registered is None:
+    def registered(self, now: float) -> dict[str, float]:
+        """Gauges by name, when the node is registered; {} later."""
+        if self._tried is None or self._registered is not None:
             return {}
-        self._ready = True
+        self._registered = now
         return {
             f"{PREFIX}_pre_kubelet_duration_seconds": self._started,
             f"{PREFIX}_pre_registration_duration_seconds": self._tried - self._started,
-            f"{PREFIX}_registration_duration_seconds": self._registered - self._tried,
+            f"{PREFIX}_registration_duration_seconds": now - self._tried,
+        }
+
+    def ready(self, now: float) -> dict[str, float]:
+        """Gauges by name, at the first Ready of a node that is new; {} otherwise."""
+        if self._ready or self._registered is None:
+            return {}
+        self._ready = True
+        return {
             f"{PREFIX}_post_registration_duration_seconds": now - self._registered,
             f"{PREFIX}_duration_seconds": now,
         }

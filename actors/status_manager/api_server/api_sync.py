@@ -18,6 +18,7 @@ from supervision.actor import Actor
 
 from ..pods import api_pods
 from ..pods.api_pods import ApiPod
+from ..pods.mirror import is_mirror_of
 from ..pods.pod_table import PodTable
 from ..pods.tracked_pod import TrackedPod
 from ..times import PodStatusClocks
@@ -77,7 +78,9 @@ class ApiSync:
             return None
 
     def _measure(self, pod: ApiPod) -> None:
-        self._latency.watched(pod, self._table.get(pod.uid), self._now())
+        statics = self._table.statics(pod.full_name) if pod.is_mirror else []
+        static = next((one for one in statics if is_mirror_of(pod, one.pod)), None)
+        self._latency.watched(pod, static or self._table.get(pod.uid), self._now())
 
     def _keys(self, uid: str) -> list[str]:
         pod = self._table.api.get(uid)

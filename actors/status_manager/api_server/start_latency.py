@@ -1,7 +1,8 @@
 """How long pods take to start, as the kubelet measures it.
 
 The startup latency SLI of SIG Scalability: from the pod's creation until the API shows all its containers started,
-without image pulls and init containers, for pods without stateful volumes.
+without image pulls and init containers, for pods without stateful volumes. Of a static pod it counts from the creation
+of its mirror.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class StartLatency:
 
     def watched(self, pod: ApiPod, tracked: TrackedPod | None, now: float) -> None:
         """The watch shows the pod in this state."""
-        done = self._measured.setdefault(pod.uid, pod.status.startTime is not None or pod.is_mirror)
+        done = self._measured.setdefault(pod.uid, pod.status.startTime is not None)
         created = seconds(pod.metadata.creationTimestamp)
         if done or tracked is None or not created or not _all_running(pod):
             return

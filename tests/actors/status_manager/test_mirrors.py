@@ -71,6 +71,19 @@ async def test_a_static_pod_has_a_mirror_with_its_status(tmp_path):
         assert store.sent("PATCH")[0]["metadata"]["uid"] == found["metadata"]["uid"] != "h1"
 
 
+async def test_the_start_of_a_static_pod_is_measured_by_its_mirror(tmp_path):
+    store = ApiNeighbour()
+    async with joined(tmp_path, store) as harness:
+        running = await mirrored(store, harness)
+        created = {**running, "status": {"phase": "Pending"}}
+        await harness.deliver(SourcePod("api", running["metadata"]["uid"], json.dumps(created).encode()))
+        measured = {one.name for one in harness.actor.metrics.snapshot("x", 1).samples}
+        assert "kubelet_pod_start_total_duration_seconds" not in measured
+        await store.watch(harness, "web-node-1")
+        measured = {one.name for one in harness.actor.metrics.snapshot("x", 1).samples}
+        assert {"kubelet_pod_start_total_duration_seconds", "kubelet_pod_start_sli_duration_seconds"} <= measured
+
+
 async def test_a_mirror_is_created_soon_after_the_missing_node_exists(tmp_path):
     store = ApiNeighbour()
     node, store.node = store.node, None

@@ -50,12 +50,14 @@ def test_only_a_node_that_is_new_has_times_of_joining():
     times.trying(12.0)
     assert times.ready(13.0) == {}
     times.trying(14.0)
-    times.registered(15.0)
     prefix = "kubelet_node_startup"
-    assert times.ready(18.0) == {
+    assert times.registered(15.0) == {
         f"{prefix}_pre_kubelet_duration_seconds": 10.0,
         f"{prefix}_pre_registration_duration_seconds": 2.0,
         f"{prefix}_registration_duration_seconds": 3.0,
+    }, "also of a node that is not ready yet"
+    assert times.registered(16.0) == {}
+    assert times.ready(18.0) == {
         f"{prefix}_post_registration_duration_seconds": 3.0,
         f"{prefix}_duration_seconds": 18.0,
     }
