@@ -72,6 +72,7 @@ sd_notify.py          the sd_notify(3) protocol of Type=notify units: a datagram
 Incidents and logs:
 incidents.py          incident records: their fields, and the bounded file of JSON lines that holds them
 incident_file.py      writes incident records to that file
+spare_incidents.py    keeps the records that cannot be written to it for the next agent
 logs.py               logs in klog's text or JSON format, to stderr and to a file
 log_streams.py        the log's streams: stderr for all lines, or stdout for those that are not errors
 repeated_warnings.py  warnings about something that is retried: each is logged once, until it succeeds

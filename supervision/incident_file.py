@@ -1,7 +1,8 @@
 """Writes incident records to a bounded file, one JSON line per fault.
 
 A line is written when the fault happens. It ends with a blank field of fixed width, which is filled in place when the
-replacement is in service. If a write fails, the record stays in memory and is written later. A full file is renamed to
+replacement is in service. If a write fails, the record stays in memory, and in a spare file for the next agent, and is
+written later. A full file is renamed to
 `FILE.1`, which replaces the older one."""
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 from .errors import error_reason
 from .incidents import Incident, UnwrittenIncidents, incident_of, older
 from .protocol import Exited, Started
+from .spare_incidents import SpareIncidents
 
 MAX_BYTES = 1024 * 1024
 _BLANK = 12
@@ -41,6 +43,8 @@ class _Unwritten(msgspec.Struct):
     incident: Incident
     at: float
     restart_seconds: float | None = None
+    by_earlier_agent: bool = False
+    """No replacement is to come."""
 
 
 class Incidents:
@@ -52,7 +56,11 @@ class Incidents:
         max_bytes: int = MAX_BYTES,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        spare: Path | None = None,
     ) -> None:
+        """`spare`: the file for records that cannot be written to `path`, on another file system."""
+        self._spare = SpareIncidents(spare)
+        self._recovered = False
         self.path, self._max_bytes, self._clock, self._wall = path, max_bytes, clock, wall
         self._error, self._failing_since = "", 0.0
         self._generation = 0
@@ -66,13 +74,16 @@ class Incidents:
         if key in self._recorded:
             return
         self._remember(key)
-        self._unwritten.append(_Unwritten(incident_of(exited, self._wall()), self._clock()))
+        incident = incident_of(exited, self._wall())
+        self._unwritten.append(_Unwritten(incident, self._clock()))
         self.flush()
+        if self._unwritten:
+            self._spare.keep(incident)
 
     def closed(self, started: Started, seconds: float) -> None:
         """Fill the blanks of all the actor's open records: the earlier ones waited for this replacement too."""
         records = self._open.pop(started.name, [])
-        unwritten = [each for each in self._unwritten if each.incident.actor == started.name]
+        unwritten = [e for e in self._unwritten if e.incident.actor == started.name and not e.by_earlier_agent]
         last = max([*(each.at for each in records), *(each.at for each in unwritten)], default=0.0)
         for each in unwritten:
             if each.restart_seconds is None:
@@ -85,7 +96,12 @@ class Incidents:
         self.flush()
 
     def flush(self) -> None:
-        """Write the records in memory, oldest first, until a write fails."""
+        """Write the records in memory, oldest first, until a write fails; before them those of an earlier agent."""
+        if not self._recovered:
+            self._recovered = True
+            earlier = [_Unwritten(one, 0.0, by_earlier_agent=True) for one in self._spare.kept(self.path)]
+            self._unwritten.extendleft(reversed(earlier))
+        had = bool(self._unwritten)
         while self._unwritten:
             first = self._unwritten[0]
             try:
@@ -96,8 +112,10 @@ class Incidents:
                 return
             self._error = ""
             self._unwritten.popleft()
-            if first.restart_seconds is None:
+            if first.restart_seconds is None and not first.by_earlier_agent:
                 self._open.setdefault(first.incident.actor, []).append(_Open(self._generation, offset, first.at))
+        if had:
+            self._spare.clear()
 
     def unwritten(self) -> UnwrittenIncidents:
         """The records in memory."""

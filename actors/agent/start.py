@@ -30,6 +30,7 @@ from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
 from supervision.incident_file import Incidents
+from supervision.spare_incidents import SPARE_NAME
 from supervision.spec import ChildSpec, Policy
 
 from . import memory_profile, start_checks
@@ -239,6 +240,6 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         at_end=LastSteps(AT_END, when_killed(agent)),
         run_dir=Path(agent.run_dir),
         lock_dir=Path(agent.state_dir),
-        incidents=Incidents(incident_file),
+        incidents=Incidents(incident_file, spare=Path(agent.run_dir) / SPARE_NAME),
         files=ShownFiles(agent.log_file, str(incident_file), agent.policy_file or default_policy_file()),
     )

@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 from ..incident_file import MAX_BYTES
 from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
+from ..spare_incidents import SPARE_NAME, SpareIncidents, incident_id
 from .command import OK, REFUSED, CommandError, Context, like
 from .document import YAML, document_text
 from .text import duration, table, table_with_texts, terminal_columns
@@ -36,7 +37,8 @@ def run(context: Context) -> int:
     except OSError as error:
         raise _unreadable(context, path, error) from None
     waiting = unwritten(context) if tree else UnwrittenIncidents()
-    recorded = [*reading.incidents, *waiting.incidents]
+    spare = SpareIncidents(None if tree or arguments.file else context.where.run_dir / SPARE_NAME)
+    recorded = [*reading.incidents, *waiting.incidents, *spare.kept(path)]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
     known += [incident.actor for incident in recorded]
     if arguments.actor and not any(_is_of(name, arguments.actor) for name in known) and known:
@@ -60,7 +62,7 @@ def run(context: Context) -> int:
 def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequence[Incident]) -> NoReturn:
     """Print those found, then each that comes, until Ctrl-C. `known`: all that are there already."""
     arguments, widths = context.arguments, list[int]()
-    seen = {_identity(one) for one in known}
+    seen = {incident_id(one) for one in known}
     while True:
         if context.form:
             for one in found:
@@ -77,14 +79,9 @@ def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequ
             recorded = []
         except OSError as error:
             raise _unreadable(context, path, error) from None
-        fresh = [one for one in recorded if _identity(one) not in seen]
-        seen |= {_identity(one) for one in fresh}
+        fresh = [one for one in recorded if incident_id(one) not in seen]
+        seen |= {incident_id(one) for one in fresh}
         found = [one for one in fresh if not arguments.actor or _is_of(one.actor, arguments.actor)]
-
-
-def _identity(incident: Incident) -> tuple[str, str, int, str]:
-    """The same in memory and in the file."""
-    return incident.time, incident.actor, incident.incarnation, incident.cause
 
 
 def _unreadable(context: Context, path: Path, error: OSError) -> CommandError:

@@ -20,6 +20,7 @@ from supervision.cli.tree import chosen
 from supervision.incident_file import Incidents
 from supervision.incidents import Incident
 from supervision.protocol import FORK_SERVER, ActorState, Exited, Tree
+from supervision.spare_incidents import SPARE_NAME
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = ["stop", "status", "tree", "top", "incidents", "logs", "inject", "policy show", "policy check"]
@@ -139,6 +140,13 @@ def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:
     only = json.loads(supervise("incidents", "pod_workers", "-o", "json", "--root-dir", str(tmp_path)).stdout)
     assert [incident["actor"] for incident in only] == ["pod_workers/worker/0"]
     assert "    KeyError: 'x'" in supervise("incidents", "--full", "--root-dir", str(tmp_path)).stdout
+
+
+def test_incidents_that_an_agent_could_not_write_are_shown_after_its_end(tmp_path: Path) -> None:
+    (tmp_path / "incidents.jsonl").symlink_to(tmp_path / "none" / "file")
+    Incidents(tmp_path / "incidents.jsonl", spare=tmp_path / SPARE_NAME).opened(Exited("pleg", 1, 5, 9, "signal"))
+    shown = supervise("incidents", "-o", "json", "--root-dir", str(tmp_path), "--run-dir", str(tmp_path))
+    assert [incident["actor"] for incident in json.loads(shown.stdout)] == ["pleg"]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "yaml"])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from supervision.incident_file import Incidents
 from supervision.incidents import MAX_DETAIL, Incident, UnwrittenIncidents, incident_of, older, read
 from supervision.protocol import Exited, Started
+from supervision.spare_incidents import MOST_BYTES
 
 SIGKILLED = 9
 
@@ -206,3 +207,50 @@ def test_a_fifo_in_place_of_the_file_does_not_block(tmp_path: Path) -> None:
     path.unlink()
     incidents.closed(Started(name="pleg", incarnation=3, pid=4244, seconds=0.5), 0.5)
     assert [each.incarnation for each in read(path).incidents] == [2]
+
+
+def test_records_that_an_agent_could_not_write_are_written_by_the_next(tmp_path: Path) -> None:
+    path, spare = tmp_path / "incidents", tmp_path / "run" / "unwritten"
+    spare.parent.mkdir()
+    path.symlink_to(tmp_path / "none" / "file")
+    first = Incidents(path, spare=spare)
+    first.opened(exited("pleg"))
+    first.opened(exited("prober"))
+    assert spare.stat().st_mode & 0o777 == 0o600
+    second = Incidents(path, spare=spare)
+    second.flush()
+    assert [one.actor for one in second.unwritten().incidents] == ["pleg", "prober"]
+    second.closed(Started("pleg", 1, 4243, 0.01), 0.5)
+    path.unlink()
+    second.flush()
+    assert [(one.actor, one.restart_seconds) for one in read(path).incidents] == [("pleg", None), ("prober", None)]
+    assert not spare.exists()
+
+
+def test_a_record_that_was_written_before_the_agent_was_killed_is_not_written_twice(tmp_path: Path) -> None:
+    path, spare = tmp_path / "incidents", tmp_path / "unwritten"
+    path.symlink_to(tmp_path / "none" / "file")
+    Incidents(path, spare=spare).opened(exited("pleg"))
+    kept = spare.read_bytes()
+    path.unlink()
+    Incidents(path, spare=spare).flush()
+    spare.write_bytes(b"torn\n" + kept)
+    incidents = Incidents(path, spare=spare)
+    incidents.opened(exited("prober"))
+    assert [one.actor for one in read(path).incidents] == ["pleg", "prober"]
+
+
+def test_the_spare_file_is_bounded_and_its_faults_are_none_of_the_caller(tmp_path: Path) -> None:
+    path, spare = tmp_path / "incidents", tmp_path / "unwritten"
+    path.symlink_to(tmp_path / "none" / "file")
+    incidents = Incidents(path, spare=spare)
+    for incarnation in range(100):
+        incidents.opened(exited(incarnation=incarnation, detail="x" * MAX_DETAIL))
+    assert MOST_BYTES - 2 * MAX_DETAIL < spare.stat().st_size <= MOST_BYTES
+    assert len(incidents.unwritten().incidents) == 100
+    spare.unlink()
+    spare.mkdir()
+    incidents.opened(exited("prober"))
+    other = Incidents(path, spare=spare)
+    other.flush()
+    assert other.unwritten().incidents == []
