@@ -15,6 +15,7 @@ from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.system_logs.files import DirectoryListing, OpenFile, listing, look
 from actors.http_servers.system_logs.query import NodeLogQuery, command, parse, probe
+from actors.http_servers.system_logs.ranges import NoSuchRange, is_unchanged, part
 from actors.shared.config.feature_gates import enabled
 from actors.shared.linux.program import DEVNULL, STDOUT, running
 from supervision.time_scale import scaled
@@ -36,7 +37,7 @@ async def get(handler: ServerHandler, path: str | None = None) -> None:
     elif query is not None:
         await _services(handler, query)
     elif path is None:
-        handler.redirect(f"{handler.request.path}/", permanent=True)
+        handler.redirect(f"{handler.request.path}/", status=307)
     else:
         await _path(handler, path)
 
@@ -64,11 +65,31 @@ async def _file(handler: ServerHandler, found: OpenFile, path: str) -> None:
     kind = mimetypes.guess_type(path)[0] or "text/plain; charset=utf-8"
     # text or bytes only, never a type that a browser executes
     handler.set_header("Content-Type", kind if kind.startswith("application/") else "text/plain; charset=utf-8")
-    handler.set_header("Content-Length", str(found.size))
-    handler.set_header("Last-Modified", found.modified)
+    headers = handler.request.headers
     with found.file as file:
+        if is_unchanged(headers.get("If-Modified-Since", ""), found.modified):
+            handler.set_header("Last-Modified", found.modified)
+            handler.set_status(304)
+            handler.finish()
+            return
         try:
-            if await _send(handler, file, found.size):
+            wanted = part(headers.get("Range", ""), found.size)
+        except NoSuchRange as error:
+            if error.of_size:
+                handler.set_header("Content-Range", f"bytes */{found.size}")
+            raise
+        if headers.get("If-Range", found.modified) != found.modified:
+            wanted = None
+        start, length = wanted or (0, found.size)
+        if wanted is not None:
+            handler.set_status(206)
+            handler.set_header("Content-Range", f"bytes {start}-{start + length - 1}/{found.size}")
+            file.seek(start)
+        handler.set_header("Accept-Ranges", "bytes")
+        handler.set_header("Content-Length", str(length))
+        handler.set_header("Last-Modified", found.modified)
+        try:
+            if await _send(handler, file, length):
                 handler.finish()
         except StreamClosedError:
             return

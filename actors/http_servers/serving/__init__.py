@@ -9,6 +9,7 @@ health_checks.py    the named health checks of the node server: ping, log, syncl
 http_error.py       the error that an endpoint raises
 listening.py        listening sockets for a configured address
 metrics_page.py     the answer of a page of metrics: in the Prometheus text format
+paths.py            paths of requests as Go's ServeMux takes them
 pods.py             looks up the pods that callers name, at the status manager
 port.py             listens on a TCP port, and retries while it cannot
 request_heads.py    reads the heads of requests, within limits that tornado does not have

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from tornado.httputil import HTTPServerRequest
 from tornado.web import Application
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 from .endpoint import Availability, Endpoint, availability, disabled_text, pattern
-from .handler import DisabledHandler, EndpointHandler, NotFoundHandler
+from .handler import DisabledHandler, EndpointHandler, NotFoundHandler, ServerHandler
+from .paths import cleaned, unescaped
 from .server_state import ServerState
 
 
@@ -34,9 +36,37 @@ def application(state: ServerState, endpoints: Iterable[Endpoint], config: Kubel
             continue
         served = available is Availability.SERVED
         state.add_route(endpoint.prefix, served=served, long_running=endpoint.long_running)
-    return Application(
+    return _Routes(
         routes,
         default_handler_class=NotFoundHandler,
         default_handler_args=given,
         log_function=lambda handler: None,
     )
+
+
+class CleanedPathHandler(ServerHandler):
+    """Answers for a path with empty segments or dots."""
+
+    path: str
+
+    def initialize(self, state: ServerState, path: str = "") -> None:
+        super().initialize(state)
+        self.path = path
+
+    async def prepare(self) -> None:
+        await super().prepare()
+        if not self._finished:
+            query = f"?{self.request.query}" if self.request.query else ""
+            self.redirect(self.path + query, status=307)
+
+
+class _Routes(Application):
+    """Paths that differ in needless escapes are the same; one with empty segments or dots is redirected, as by Go."""
+
+    def find_handler(self, request: HTTPServerRequest, **given: Any) -> Any:
+        request.path = unescaped(request.path)
+        path = cleaned(request.path)
+        if path == request.path or request.method == "CONNECT":
+            return super().find_handler(request, **given)
+        known = self.settings["default_handler_args"]
+        return self.get_handler_delegate(request, CleanedPathHandler, {**known, "path": path})

@@ -65,7 +65,7 @@ def test_the_read_only_server_has_only_what_is_harmless(tmp_path):
         ({}, "/debug/pprof/heap", "POST", 405),
         ({"enableProfilingHandler": False}, "/debug/pprof/heap", "GET", 405),
         ({}, "/logs/", "GET", 200),
-        ({}, "/logs", "GET", 301),
+        ({}, "/logs", "GET", 307),
         ({}, "/logs/..%2f..%2fetc%2fpasswd", "GET", 404),
         ({"enableSystemLogHandler": False}, "/logs/", "GET", 405),
         ({"enableDebugFlagsHandler": False}, "/debug/flags/v", "PUT", 405),

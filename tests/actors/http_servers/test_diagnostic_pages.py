@@ -44,6 +44,27 @@ def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, m
     serve(Node(tmp_path, enableSystemLogQuery=True), story)
 
 
+def test_a_part_of_a_file_is_sent_and_an_unchanged_file_is_not(tmp_path, monkeypatch):
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "x.log").write_text("0123456789\n")
+    monkeypatch.setattr(logs, "ROOT", str(tmp_path / "var"))
+
+    async def story(node: Node) -> None:
+        status, text, headers = await node.send("GET", "/logs/x.log")
+        assert (status, text, headers["Accept-Ranges"]) == (200, "0123456789\n", "bytes")
+        modified = headers["Last-Modified"]
+        status, text, headers = await node.send("GET", "/logs/x.log", {"Range": "bytes=5-"})
+        assert (status, text, headers["Content-Range"]) == (206, "56789\n", "bytes 5-10/11")
+        assert headers["Content-Length"] == "6"
+        status, text, headers = await node.send("GET", "/logs/x.log", {"Range": "bytes=50-60"})
+        assert (status, text, headers["Content-Range"]) == (416, "invalid range: failed to overlap\n", "bytes */11")
+        other = {"Range": "bytes=5-", "If-Range": "Sat, 28 Nov 2020 11:29:27 GMT"}
+        assert (await node.send("GET", "/logs/x.log", other))[:2] == (200, "0123456789\n")
+        assert (await node.send("GET", "/logs/x.log", {"If-Modified-Since": modified}))[:2] == (304, "")
+
+    serve(Node(tmp_path), story)
+
+
 def test_flagz_and_statusz_are_served_as_json_on_request(tmp_path):
     async def story(node: Node) -> None:
         node.answer(GetFlagz, Flagz(flags={"v": "2"}, given=(), gates={}, version="v1.36.2"))

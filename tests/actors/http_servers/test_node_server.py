@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import http.client
 import ssl
 from pathlib import Path
@@ -33,6 +34,7 @@ from tests.support.served_node import STAMP, Node, serve, status
         ("/pods", (200, '{"kind":"PodList","items":[]}')),
         ("/configz", (200, '{"kubeletconfig":{}}')),
         ("/nowhere", (404, "404 page not found\n")),
+        ("/%70ods", (200, '{"kind":"PodList","items":[]}')),
         ("/containerLogs/d/q/c", (404, 'pod "q" does not exist')),
         ("/containerLogs/d/p/z", (404, 'container "z" not found in pod "p"')),
         ("/containerLogs/d/..%2f..%2fetc/c", (404, 'pod "../../etc" does not exist')),
@@ -41,6 +43,46 @@ from tests.support.served_node import STAMP, Node, serve, status
 def test_a_client_of_the_ca_is_answered(tmp_path, path, expected):
     async def story(node: Node) -> None:
         assert await node.fetch(path) == expected
+
+    serve(Node(tmp_path), story)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("//pods", "/pods"),
+        ("/pods/../healthz?verbose", "/healthz?verbose"),
+        ("/%2e/nowhere", "/nowhere"),
+        ("/logs", "/logs/"),
+    ],
+)
+def test_a_path_with_empty_segments_or_dots_is_redirected(tmp_path, path, place):
+    async def story(node: Node) -> None:
+        status, _, headers = await node.send("GET", path)
+        assert (status, headers["Location"]) == (307, place)
+        assert (await node.fetch(path, client=None))[0] == 401
+
+    serve(Node(tmp_path), story)
+
+
+def test_a_page_of_metrics_is_compressed_on_request(tmp_path):
+    async def story(node: Node) -> None:
+        client = node.authority.client("admin", "system:masters")
+
+        def get(accepted: str) -> tuple[str | None, bytes]:
+            connection = node.connection(client)
+            connection.request("GET", "/metrics/slis", headers={"Accept-Encoding": accepted})
+            response = connection.getresponse()
+            found = response.headers["Content-Encoding"], response.read()
+            connection.close()
+            return found
+
+        plain = await asyncio.to_thread(get, "identity")
+        assert plain[0] is None
+        assert (await asyncio.to_thread(get, "gzip;q=0"))[0] is None
+        encoding, packed = await asyncio.to_thread(get, "deflate, gzip")
+        assert encoding == "gzip"
+        assert gzip.decompress(packed)[:200] == plain[1][:200]
 
     serve(Node(tmp_path), story)
 
