@@ -99,7 +99,8 @@ def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
     share = _share_of_rest(pod)
     own = _burstable(container, share, node_memory)
     if has_sidecar(pod, container.name):
-        return min([own, *(_burstable(one, share, node_memory) for one in pod.spec.containers)])
+        # as in the kubelet, no higher than that of the regular container that requests the least memory
+        return min(own, max(_burstable(one, share, node_memory) for one in pod.spec.containers))
     return own
 
 

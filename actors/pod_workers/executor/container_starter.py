@@ -194,8 +194,10 @@ class ContainerStarter:
                 under_way = isinstance(error, StillStarting)
                 if under_way:
                     self._actor.tell(PLEG, StartHangs(container_id))
+                text = _words(error)
+                event = text.replace(container_id, container.name)  # equal events are counted as one
                 raise StartFailed(
-                    "RunContainerError", _words(error), container_id=container_id, under_way=under_way
+                    "RunContainerError", text, container_id=container_id, event=event, under_way=under_way
                 ) from None
         agent, log = self._agent, log_path(container.name, count)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from functools import partial
 
 import msgspec
@@ -370,6 +371,20 @@ async def test_a_missing_command_is_an_error_of_its_container_only(tmp_path):
         await node.pass_time(30)
         assert node.waiting() in ("RunContainerError", "CrashLoopBackOff")
         assert node.attempts("b") == [0]
+
+
+async def test_the_event_of_a_failed_start_names_the_container_in_place_of_its_id(tmp_path, monkeypatch):
+    async with Driven(tmp_path) as node:
+        ids = (f"{number:064x}" for number in itertools.count(1))
+        monkeypatch.setattr(node.fake.world, "new_id", lambda: next(ids))
+        container_id = f"{2:064x}"
+        node.fake.faults.add(
+            "StartContainer", Fault(error="UNKNOWN", details=f"task {container_id} is broken", times=1)
+        )
+        await node.want(pod())
+        await node.until(lambda: node.waiting() == "RunContainerError")
+        assert node.observed().waiting["a"].message == f"task {container_id} is broken"
+        assert ("Failed", "Error: task a is broken") in node.events()
 
 
 # -- pods that come to an end by themselves ---------------------------------------------------------------------------

@@ -272,10 +272,13 @@ def test_a_higher_memory_request_gives_a_lower_oom_score(containers, spec, expec
     assert oom_score(wanted, wanted.spec.containers[0], 4 * GIB) == expected
 
 
-def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
+def test_a_sidecar_is_killed_no_sooner_than_the_least_regular_container():
     side = container("s", restartPolicy="Always")
     wanted = pod(containers=[sized(requests={"memory": "2Gi"})], initContainers=[side])
     assert oom_score(wanted, wanted.spec.initContainers[0], 4 * GIB) == 500
+    small = container("b", resources={"requests": {"memory": "1Gi"}})
+    wanted = pod(containers=[sized(requests={"memory": "2Gi"}), small], initContainers=[side])
+    assert oom_score(wanted, wanted.spec.initContainers[0], 4 * GIB) == 750, "of the one that requests the least"
 
 
 def test_no_quota_is_set_when_quotas_are_off():
