@@ -159,6 +159,18 @@ async def test_a_second_request_after_a_reservation_keeps_the_first(host: Any) -
         assert await counted(manager) == 20
 
 
+async def test_a_pod_that_wants_less_than_it_was_promised_gives_the_rest_to_the_next(host: Any) -> None:
+    async with host.start() as manager:
+        await full(manager, "a", "b")
+        await grow(manager, "a", 60, since=1.0)
+        await grow(manager, "b", 60, since=2.0)
+        await manager.deliver(StopCounting("big"))
+        assert may_fit(manager) == ["a"]
+        assert isinstance(await grow(manager, "a", 20, since=1.0), PodAdmitted)
+        assert may_fit(manager) == ["a", "b"]
+        assert await counted(manager) == 80
+
+
 async def test_a_pod_that_ends_waits_for_nothing(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")

@@ -96,6 +96,18 @@ async def test_a_standalone_agent_serves_devices_without_heartbeat_client(node: 
         await harness.stop()
 
 
+async def test_a_new_heartbeat_client_gets_the_devices_of_the_node(node: Node) -> None:
+    async with node.harness as harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            harness.clear()
+            await harness.deliver(Hello(STATUS_MANAGER, 2))
+            assert harness.sent(DeviceResources) == []
+            await harness.deliver(Hello(HEARTBEAT_CLIENT, 2))
+            assert harness.sent(DeviceResources) == [DeviceResources({THING: 2}, {THING: 2})]
+        await harness.stop()
+
+
 async def test_a_plugin_of_another_version_is_refused_in_plugins_registry(node: Node) -> None:
     async with node.harness:
         with node.plugin(by_registry=True, versions=("v1alpha", "v2")).running() as plugin:

@@ -132,6 +132,25 @@ async def test_a_pod_that_is_released_while_earlier_plugins_are_awaited_reserves
             await harness.stop()
 
 
+async def test_hints_wait_for_the_plugins_of_the_last_incarnation(node: Node) -> None:
+    with ExitStack() as stack:
+        async with node.harness:
+            plugin = stack.enter_context(node.plugin(devices=FOUR).running())
+            await node.join(plugin)
+        await node.kill()
+        plugin.hanging = {"GetDevicePluginOptions"}
+        async with node.life() as harness:
+            waiting = harness.post(GetDeviceHints(asks("u", 2)))
+            await asyncio.to_thread(plugin.wait_asked, "GetDevicePluginOptions", 2)
+            assert not waiting.done(), "no devices would be no opinion: the pod would start anywhere"
+            plugin.hanging = set()
+            found = await asyncio.wait_for(waiting, 30)
+            assert found.hints[THING] == [
+                TopologyHint(0b01, True), TopologyHint(0b10, True), TopologyHint(0b11, False)
+            ]  # fmt: skip
+            await harness.stop()
+
+
 async def test_questions_do_not_pile_up_behind_a_plugin_that_never_answers(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:

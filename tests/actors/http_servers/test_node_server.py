@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import http.client
+import re
 import ssl
 from pathlib import Path
 
@@ -237,6 +238,8 @@ def test_metrics_describe_every_actor_and_the_tree(tmp_path):
         assert 'troupelet_actor_restarts_total{actor="pod_workers/worker/0"} 2\n' in text
         assert 'kubelet_pleg_relist_duration_seconds_bucket{le="1"} 2\n' in text
         assert "kubelet_pleg_relist_duration_seconds_count 2\n" in text
+        own = re.findall(r'(?m)^kubelet_http_requests_total{.*path="metrics".*} (\d+)$', text)
+        assert own == ["1"], "the server's own metrics"
 
     serve(Node(tmp_path), story)
 

@@ -62,9 +62,13 @@ async def test_the_bound_of_the_node_removes_all_but_the_newest(tmp_path: Path) 
         await die(node, 3)
         assert node.attempts("a") == [0, 1, 2, 3], "nobody told what there is: nothing goes"
         await tell_all(node)
+        logs = Path(node.agent.pod_logs_dir, "default_p_u", "a")
+        for name in ("0.log", "0.log.20260102-030405", "2.log"):
+            (logs / name).write_text("said")
         await node.pass_time(SECONDS * 1.2)
         assert node.attempts("a") == [2, 3]
         assert node.attempts("b") == [0]
+        assert {one.name for one in logs.iterdir()} == {"2.log", "3.log"}, "the logs of removed containers go with them"
 
 
 async def test_a_container_that_cannot_be_removed_is_an_event_of_the_node(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from actors.volume_manager.tools import local_devices
 from actors.volume_manager.tools.disposable_calls import DisposableCalls
 from actors.volume_manager.tools.local_devices import PLUGIN_DIR, RETRY_SECONDS, LocalDevices
+from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.types import local
 from supervision.actor import Actor
 
 
@@ -94,3 +97,23 @@ async def test_a_device_stays_while_its_users_are_unknown(node: Node, monkeypatc
     monkeypatch.setattr(os, "listdir", listdir)
     await node.timers.pop()()
     assert node.unmounted == [path]
+
+
+@pytest.mark.parametrize(("error", "released"), [("", ["devices"]), ("busy", [])])
+async def test_devices_are_released_with_the_volumes_of_a_pod_unless_these_stay_mounted(
+    monkeypatch: pytest.MonkeyPatch, error: str, released: list[str]
+) -> None:
+    monkeypatch.setattr(local, "mounts_below", lambda path: [f"{path}/one"])
+    pods: list[str] = []
+
+    async def unmount(key: str, function: str, arguments: dict[str, Any]) -> str:
+        assert arguments["points"] == [f"devices/volumes/{PLUGIN_DIR}/one"]
+        return error
+
+    async def release(pod_dir: str) -> None:
+        pods.append(pod_dir)
+
+    tools = SimpleNamespace(calls=SimpleNamespace(run=unmount), local_devices=SimpleNamespace(release=release))
+    assert local.TYPE.tear_down is not None
+    assert await local.TYPE.tear_down("devices", cast(VolumeTools, tools)) == error
+    assert pods == released

@@ -1,12 +1,17 @@
 """Which pod directories are orphans."""
 
 import asyncio
+import logging
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.messages import worker_of
 from actors.shared.keyed_locks import KeyedLocks
+from actors.volume_manager.orphan_sweep import OrphanSweep
 from actors.volume_manager.orphans import GRACE_SECONDS, ReportedPods, find_orphans, removable
 
 
@@ -87,3 +92,31 @@ async def test_one_pods_operations_wait_for_each_other_and_others_do_not():
     assert order.index("a1 ends") < order.index("a2 begins")
     assert order.index("b1 begins") < order.index("a1 ends")
     assert len(locks) == 0
+
+
+def test_what_a_late_refresh_left_of_an_orphan_is_forgotten_with_its_directory(tmp_path):
+    """A refresh that was under way as the worker reported gets tokens and certificates anew."""
+    (tmp_path / "dead").mkdir()
+    now, forgotten, removed = [0.0], list[str](), list[str]()
+
+    async def remove(uid: str) -> str:
+        removed.append(uid)
+        return ""
+
+    actor = SimpleNamespace(
+        log=logging.getLogger("orphans"),
+        after=lambda *_: nullcontext(),
+        metrics=SimpleNamespace(gauge=lambda *_, **__: None),
+    )
+    sweep = OrphanSweep(
+        cast(Any, actor),
+        cast(Any, SimpleNamespace(pods_dir=str(tmp_path))),
+        cast(Any, SimpleNamespace(uids=[], forget=forgotten.append)),
+        cast(Any, SimpleNamespace(pod_dir=remove)),
+        KeyedLocks(),
+        lambda: now[0],
+    )
+    sweep.pods_reported("w0", 1, [])
+    now[0] = GRACE_SECONDS
+    asyncio.run(sweep.sweep())
+    assert removed == forgotten == ["dead"]

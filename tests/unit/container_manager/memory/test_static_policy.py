@@ -113,6 +113,20 @@ def test_memory_of_an_init_container_is_used_again_but_not_a_sidecars():
     assert state.without("u") == TWO
 
 
+def test_no_more_of_the_init_containers_is_used_again_than_a_container_requests():
+    init = [asking("i1", memory="2Gi"), asking("i2", memory="3Gi")]
+    pod = pod_of(asking("a", memory="1Gi"), asking("b", memory="3Gi"), init=init)
+    state = given_to(TWO, pod, TopologyHint(1, preferred=True))
+    sizes = {name: sum(block.size for block in blocks) // GIB for name, blocks in state.of("u").items()}
+    assert sizes == {"i1": 0, "i2": 0, "a": 1, "b": 3}
+    wide = pod_of(asking("a", memory="2Gi"), init=[asking("i1", memory="3Gi"), asking("i2", memory="1Gi")])
+    state = given_to(TWO, wide, TopologyHint(1, preferred=True))
+    sizes = {name: sum(block.size for block in blocks) // GIB for name, blocks in state.of("u").items()}
+    assert sizes == {"i1": 0, "i2": 1, "a": 2}, "what i1 has left is enough"
+    assert free(state) == [1, 4]
+    assert begin(TWO, state) == state
+
+
 def test_the_affinity_s_nodes_are_used_and_more_where_they_have_too_little():
     second = TopologyHint(2, preferred=False)
     assert nodes(given_to(TWO, one("1Gi"), second)) == {(1,)}

@@ -149,6 +149,8 @@ def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod(
         ("spec.nodeSelector", {"a": "-"}, "spec.nodeSelector[a]: '-' is not a label value"),
         ("spec.tolerations.0.operator", "Equal", "tolerations[0].operator: must be Exists when there is no key"),
         ("spec.tolerations.0.value", "x", "tolerations[0].value: must be empty when the operator is Exists"),
+        ("spec.tolerations.1.value", "-", "tolerations[1].value: '-' is not a label value"),
+        ("spec.tolerations", [{"key": "k", "operator": "Equal", "value": "a b"}], "[0].value: 'a b' is not a label"),
         ("spec.tolerations.1.effect", "NoSchedule", "tolerations[1].effect: must be NoExecute when tolerationSeconds"),
         ("spec.tolerations.1.key", "-", "tolerations[1].key: '-' is not a qualified name"),
         ("spec.readinessGates.0.conditionType", "", "readinessGates[0].conditionType: '' is not a qualified name"),
