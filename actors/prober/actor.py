@@ -187,7 +187,8 @@ class Prober(Actor):
         if is_news(before, after.streak):
             self._tell_status(key[0], after)
             self._tell_worker(key[0], after, outcome.text)
-        self._arrange(key, delay=max(0.0, state.period - took))
+        delay = after.next_delay(float(self.agent.config.syncFrequency), self._rng.random())
+        self._arrange(key, delay=max(0.0, delay - took))
         if state.kind == "startup" and after.streak.result:
             for other in now.probes:
                 self._arrange(other)

@@ -12,7 +12,7 @@ from .messages import PROBER
 DECLARATION: Final = Declaration(
     name=PROBER,
     actor="actors.prober.actor:Prober",
-    reads=("runtimeRequestTimeout", "tracing"),
+    reads=("runtimeRequestTimeout", "syncFrequency", "tracing"),
     fed_by=(STATUS_MANAGER,),
     pod_inventory=True,
     preload=CRI,

@@ -24,6 +24,8 @@ FIELDS: Final[tuple[tuple[Kind, str], ...]] = (
 )  # fmt: skip
 
 
+SYNC_SPREAD: Final = 0.5
+"""By which part of syncFrequency a probe before its next period may be later."""
 TICK_SECONDS: Final = 0.05
 """A tick that was so shortly ago is now."""
 
@@ -68,6 +70,14 @@ class ProbeState(msgspec.Struct, frozen=True):
             return wait
         ticks = max(0, math.ceil((now + wait - self.first_tick - TICK_SECONDS) / self.period))
         return max(0.0, self.first_tick + ticks * self.period - now)
+
+    def next_delay(self, sync_seconds: float, spread: float) -> float:
+        """Seconds from the begin of a run to that of the next: a period. A container that is not ready is probed more
+        often if its period is long, as by the kubelet, which probes it with each synchronization of its pod.
+        `sync_seconds`: syncFrequency; `spread`: 0 to 1."""
+        if self.kind != "readiness" or self.streak.result:
+            return self.period
+        return min(self.period, sync_seconds * (1 + SYNC_SPREAD * spread))
 
 
 class PodProbes(msgspec.Struct, frozen=True):

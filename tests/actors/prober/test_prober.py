@@ -93,6 +93,34 @@ async def test_readiness_follows_the_thresholds_and_is_reported_on_change_only()
         assert verdicts(harness) == []
 
 
+async def test_a_container_that_is_not_ready_is_probed_with_each_synchronization_if_its_period_is_longer():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [1, 1, 0, 0]
+        await harness.deliver(pod({"readiness": {"periodSeconds": 600}}))
+        await harness.advance(0.0)
+        await harness.advance(59.0)
+        assert len(runtime.calls) == 1
+        await harness.advance(31.0)
+        assert len(runtime.calls) == 2
+        await harness.advance(90.0)
+        assert (len(runtime.calls), results(harness)) == (3, [("c1", True)])
+        await harness.advance(500.0)
+        assert len(runtime.calls) == 3, "a container that is ready has its period"
+        await harness.advance(100.0)
+        assert len(runtime.calls) == 4
+
+
+async def test_other_probes_keep_their_period():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [1]
+        await harness.deliver(pod({"liveness": {"periodSeconds": 600}}))
+        await harness.advance(0.0)
+        await harness.advance(599.0)
+        assert len(runtime.calls) == 1
+
+
 async def test_a_probe_waits_for_its_initial_delay_from_the_start_of_the_container():
     harness, runtime = started()
     async with harness:
