@@ -14,6 +14,17 @@ MOST_REMOVED: Final = 512
 their 0."""
 
 
+MOST_BYTES: Final = 8 << 20
+"""Of the lists of all plugins: each change of one writes them all into the checkpoint, within a second or two."""
+SMALL_BYTES: Final = 64 << 10
+"""Of a list that is always taken: a thousand devices."""
+_ENTRY_BYTES: Final = 32
+
+
+class ResourceTooLarge(Exception):
+    """There is no room for the devices of a plugin."""
+
+
 class Device(msgspec.Struct, frozen=True):
     healthy: bool = True
     nodes: tuple[int, ...] = ()
@@ -32,6 +43,11 @@ class Resource(msgspec.Struct, frozen=True):
         return frozenset(name for name, device in self.devices.items() if device.healthy)
 
 
+def size_of(devices: Mapping[str, Device]) -> int:
+    """Bytes, roughly: of the IDs, and of an entry for each device and NUMA node."""
+    return sum(len(one) + _ENTRY_BYTES * max(1, len(device.nodes)) for one, device in devices.items())
+
+
 class Inventory:
     """All resources that have a plugin, or had one within the grace."""
 
@@ -42,6 +58,15 @@ class Inventory:
 
     def __contains__(self, name: str) -> bool:
         return name in self._resources
+
+    def check_room(self, name: str, devices: Mapping[str, Device]) -> None:
+        """Raises ResourceTooLarge for a list that, with those of the other plugins, is too much for the node. A small
+        one is always taken, so that large lists of one plugin keep no other away."""
+        size = size_of(devices)
+        others = sum(size_of(one.devices) for other, one in self._resources.items() if other != name)
+        if size > SMALL_BYTES and others + size > MOST_BYTES:
+            text = f"its list of devices takes {size} bytes, those of others {others}, and {MOST_BYTES} are the most"
+            raise ResourceTooLarge(text)
 
     def get(self, name: str) -> Resource | None:
         return self._resources.get(name)

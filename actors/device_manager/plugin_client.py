@@ -27,6 +27,8 @@ PRE_START_SECONDS: Final = 30.0
 HEALTHY: Final = "Healthy"
 MOST_DEVICES: Final = 32768
 """Of one resource; all that is kept of them stays a small part of what an actor may take."""
+MOST_ID_BYTES: Final = 1024
+"""Of a device's ID. Those of all devices are in the checkpoint, with a checksum over each byte."""
 MOST_RESPONSE_BYTES: Final = 64 << 10
 """Of what one container gets: hundreds of devices and mounts. All of them are in one checkpoint, which is written
 whenever a container gets devices, with a checksum over each byte."""
@@ -74,7 +76,7 @@ class PluginClient:
                     raise PluginError(rpc_error("INTERNAL", UNREADABLE))
                 if len(message.devices) > MOST_DEVICES:
                     raise PluginError(f"it lists {len(message.devices)} devices, and {MOST_DEVICES} are the most")
-                yield {one.ID: Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
+                yield {_id(one): Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
         except grpc.aio.AioRpcError as error:
             raise PluginError(_text(error)) from None
         except asyncio.CancelledError:
@@ -130,6 +132,13 @@ def allocation_of(response: bytes) -> ContainerAllocation:
         cdi_devices=tuple(one.name for one in found.cdi_devices),
         only_cdi=bool(found.cdi_devices) and not told_otherwise,
     )
+
+
+def _id(device: api.Device) -> str:
+    """Raises PluginError."""
+    if (size := len(device.ID.encode())) > MOST_ID_BYTES:
+        raise PluginError(f"it lists a device whose ID has {size} bytes, and {MOST_ID_BYTES} are the most")
+    return device.ID
 
 
 def _nodes(device: api.Device) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from actors.shared.plugins.model import PluginError
 from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
-from .inventory import Inventory
+from .inventory import Inventory, ResourceTooLarge
 from .rate_limit import MessagePace
 
 if TYPE_CHECKING:
@@ -129,10 +129,11 @@ class DevicePlugins:
                 if self._connected.get(resource) is not connected:
                     return
                 began = time.monotonic()
+                self._inventory.check_room(resource, devices)
                 self._inventory.reported(resource, devices)
                 self._changed(resource)
                 await pace.after(began)
-        except PluginError as error:
+        except (PluginError, ResourceTooLarge) as error:
             reason = str(error)
         await connected.client.close()
         if self._connected.get(resource) is connected:

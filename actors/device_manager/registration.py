@@ -37,7 +37,7 @@ class Registration:
     def _path(self, endpoint: str) -> str:
         """Raises PluginError."""
         path = os.path.normpath(f"{self._directory}/{endpoint}")
-        if not path.startswith(f"{os.path.normpath(self._directory)}/"):
+        if not path.startswith(f"{os.path.normpath(self._directory)}/") or "\0" in path:
             raise PluginError(f'the endpoint "{endpoint}" is no socket in {self._directory}')
         return path
 

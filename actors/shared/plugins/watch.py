@@ -1,13 +1,15 @@
 """Registers a plugin when its socket appears in the directory, and deregisters it when the socket disappears.
 
 Each socket has a task while it exists, so a plugin that never answers delays no other. The number of concurrent
-registrations is limited (AT_ONCE), so that thousands of sockets neither block the loop nor fill the memory. The answers
+registrations is limited (AT_ONCE), so that thousands of sockets neither block the loop nor fill the memory, and slow
+ones have places of their own. The answers
 to plugins are the kubelet's texts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +26,14 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 1.0
 """Seconds between checks while the kernel does not report changes."""
 WATCHED_LOOK_SECONDS: Final = 60.0
-AT_ONCE: Final = 64
-"""The most concurrent registrations."""
+AT_ONCE: Final = 48
+"""The most concurrent registrations, without those of slow sockets."""
+SLOW_AT_ONCE: Final = 16
+SLOW_SECONDS: Final = 3.0
+"""A socket whose last registration took longer and failed is slow: thousands that accept connections and never speak
+would else keep all places busy, and a plugin that works would wait for minutes."""
+SLOW_PAUSE_SECONDS: Final = 5.0
+"""Until a slow socket looks for a free place again. It never queues, so a new socket at its path is seen at once."""
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 _TOTAL: Final = "plugin_manager_total_plugins"
@@ -37,6 +45,8 @@ class _WatchedPath:
     def __init__(self, stamp: Stamp | None) -> None:
         self.stamp = stamp
         self.changed = asyncio.Event()
+        self.slow = False
+        """Its last registration failed, and took long."""
         self.plugin: Plugin | None = None
         """The plugin that its handler has."""
 
@@ -53,14 +63,16 @@ class PluginWatch:
         handlers: Mapping[str, PluginHandler],
         elsewhere: Collection[str] | None,
         connect: Callable[[str], Registrar] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`clock`: seconds, for how long registrations take."""
         self._actor, self._directory, self._handlers, self._elsewhere = actor, directory, handlers, elsewhere
-        self._connect = connect or _connect
+        self._connect, self._clock = connect or _connect, clock
         self._watched_paths: dict[str, _WatchedPath] = {}
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
         self._warnings = RepeatedWarnings(actor.log)
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places, self._slow_places = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
 
     def start(self) -> None:
         self.look()
@@ -98,7 +110,7 @@ class PluginWatch:
             watched = self._watched_paths[path] = _WatchedPath(stamp)
             self._actor.start_task(self._serve(path, watched), f"register {path}")
         elif watched.stamp != stamp:
-            watched.stamp = stamp
+            watched.stamp, watched.slow = stamp, False
             watched.changed.set()
         else:
             return
@@ -121,6 +133,9 @@ class PluginWatch:
         """Register the plugin, with retries, until something changes."""
         failures = 0
         while not watched.changed.is_set():
+            if watched.slow and self._slow_places.locked():
+                await self._wait(watched, SLOW_PAUSE_SECONDS)
+                continue
             error = await self._register(path, watched)
             if not error:
                 await watched.changed.wait()
@@ -141,8 +156,13 @@ class PluginWatch:
     async def _register(self, path: str, watched: _WatchedPath) -> str:
         """Why the plugin is not registered; '' if it is registered, belongs to another actor, or has changed
         meanwhile."""
-        async with self._places:
-            return "" if watched.changed.is_set() else await self._register_now(path, watched)
+        async with self._slow_places if watched.slow else self._places:
+            if watched.changed.is_set():
+                return ""
+            began, stamp = self._clock(), watched.stamp
+            error = await self._register_now(path, watched)
+            watched.slow = bool(error) and self._clock() - began > SLOW_SECONDS and watched.stamp == stamp
+            return error
 
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:
         registrar = self._connect(path)

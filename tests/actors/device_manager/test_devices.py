@@ -72,6 +72,7 @@ async def test_a_plugin_registered_by_plugins_registry_is_notified(node: Node) -
         ({"version": "v1"}, 'requested API version "v1" is not supported by kubelet. Supported version is ["v1beta1"]'),
         ({"resource_name": "cpu"}, 'the ResourceName "cpu" is invalid'),
         ({"endpoint": "../../x.sock"}, 'the endpoint "../../x.sock" is no socket in'),
+        ({"endpoint": "a\0b"}, 'the endpoint "a\0b" is no socket in'),
         ({"endpoint": "none.sock"}, "failed to dial device plugin: no socket at"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from actors.device_manager import plugin_client, plugins, registration
+from actors.device_manager import inventory, plugin_client, plugins, registration
 from actors.device_manager.inventory import Device
 from actors.device_manager.messages import DevicesAllocated
 from tests.support.device_node import THING, Node
@@ -47,14 +47,14 @@ async def test_a_flood_of_lists_delays_no_pod_of_another_plugin(node: Node, monk
              node.plugin(resource=OTHER, devices=devices).running() as other:  # fmt: skip
             await node.join(plugin)
             await node.join(other)
-            inventory = node.harness.actor._devices._inventory
-            reported = inventory.reported
+            known = node.harness.actor._devices._inventory
+            reported = known.reported
 
             def noted(resource: str, devices: Mapping[str, Device]) -> None:
                 read.append(1)
                 reported(resource, devices)
 
-            monkeypatch.setattr(inventory, "reported", noted)
+            monkeypatch.setattr(known, "reported", noted)
             flooding = asyncio.ensure_future(asyncio.to_thread(flood, plugin))
             try:
                 await node.harness.wait(lambda: len(read) >= 10, "the flood", timeout=30)
@@ -68,7 +68,7 @@ async def test_a_flood_of_lists_delays_no_pod_of_another_plugin(node: Node, monk
         await node.harness.stop()
 
 
-@pytest.mark.parametrize(("count", "name"), [(plugin_client.MOST_DEVICES + 1, ""), (20, "x" * 2**20)])
+@pytest.mark.parametrize(("count", "name"), [(plugin_client.MOST_DEVICES + 1, ""), (1, "x" * 1024), (20, "x" * 2**20)])
 async def test_a_list_that_is_too_long_ends_its_plugin_alone(
     node: Node, count: int, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -80,6 +80,25 @@ async def test_a_list_that_is_too_long_ends_its_plugin_alone(
             await node.reported({THING: 2, OTHER: 2}, {THING: 0, OTHER: 2})
             await gets_a_device(node, "u")
             assert "the device plugin of vendor.test/thing is away: " in caplog.text
+        await node.harness.stop()
+
+
+async def test_a_list_that_is_too_large_beside_those_of_others_ends_its_plugin_alone(
+    node: Node, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(inventory, "MOST_BYTES", 2000)
+    monkeypatch.setattr(inventory, "SMALL_BYTES", 500)
+    async with node.harness:
+        with node.plugin().running() as plugin, node.plugin(resource=OTHER).running() as other:
+            await node.join(plugin)
+            await node.join(other)
+            plugin.set({str(number): HEALTHY for number in range(100)})
+            await node.reported({THING: 2, OTHER: 2}, {THING: 0, OTHER: 2})
+            await gets_a_device(node, "u")
+            assert (
+                "is away: its list of devices takes 3390 bytes, those of others 68, and 2000 are the most"
+                in caplog.text
+            )
         await node.harness.stop()
 
 

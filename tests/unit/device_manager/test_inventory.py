@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from actors.device_manager.inventory import GRACE_SECONDS, MOST_REMOVED, Device, Inventory
+import pytest
+
+from actors.device_manager.inventory import GRACE_SECONDS, MOST_BYTES, MOST_REMOVED, Device, Inventory, ResourceTooLarge
 
 BOTH = {"a": Device(), "b": Device(healthy=False)}
 
@@ -76,3 +78,22 @@ def test_a_plugin_that_makes_up_names_fills_no_memory_and_the_latest_are_shown()
     assert list(inventory.capacity()) == [f"v/{number}" for number in range(2 * MOST_REMOVED, 3 * MOST_REMOVED)]
     assert not any(inventory.capacity().values())
     assert inventory.allocatable() == inventory.capacity()
+
+
+def test_large_lists_of_some_plugins_keep_no_small_list_of_another_away() -> None:
+    inventory = Inventory()
+    large = {f"{number}{'x' * 96}": Device() for number in range(MOST_BYTES // 2 // 140)}
+    for name in ("a.test/x", "b.test/x"):
+        inventory.registered(name)
+        inventory.check_room(name, large)
+        inventory.reported(name, large)
+    with pytest.raises(ResourceTooLarge, match=f", and {MOST_BYTES} are the most"):
+        inventory.check_room("c.test/x", large)
+    inventory.check_room("b.test/x", large)
+    inventory.check_room("c.test/x", {f"gpu-{number}": Device(nodes=(0,)) for number in range(1000)})
+
+
+def test_a_device_of_many_nodes_counts_once_for_each() -> None:
+    inventory = Inventory()
+    with pytest.raises(ResourceTooLarge):
+        inventory.check_room("a.test/x", {str(one): Device(nodes=tuple(range(1024))) for one in range(300)})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.shared.plugins.model import Plugin, PluginError
-from actors.shared.plugins.watch import ACTUAL, AT_ONCE, DESIRED, PluginWatch
+from actors.shared.plugins.watch import ACTUAL, AT_ONCE, DESIRED, SLOW_AT_ONCE, SLOW_SECONDS, PluginWatch
 from supervision.actor import Actor
 from supervision.harness import Harness
 
@@ -24,6 +24,10 @@ class Plugins:
     def __init__(self) -> None:
         self.there: dict[str, tuple[str, str]] = {}
         self.silent: set[str] = set()
+        self.hung: set[str] = set()
+        self.slow: set[str] = set()
+        """They fail after a while."""
+        self.now = 0.0
         self.received: list[tuple[str, str]] = []
         self.connections = self.most_connections = 0
 
@@ -40,7 +44,11 @@ class Calls:
     async def get_info(self) -> Plugin:
         await asyncio.sleep(0)
         if self.file in self.plugins.silent:
+            self.plugins.hung.add(self.file)
             await asyncio.Event().wait()
+        if self.file in self.plugins.slow:
+            self.plugins.now += SLOW_SECONDS + 1
+            raise PluginError("no answer")
         if self.file not in self.plugins.there:
             raise PluginError("nobody answers")
         kind, name = self.plugins.there[self.file]
@@ -82,7 +90,7 @@ class Node:
         self.plugins, self.served = Plugins(), Served()
         self.harness = Harness(Nobody, name="device_manager")
         self.watch = PluginWatch(
-            self.harness.actor, str(directory), {KIND: self.served}, (OTHER,), connect=self.plugins
+            self.harness.actor, str(directory), {KIND: self.served}, (OTHER,), self.plugins, lambda: self.plugins.now
         )
 
     async def __aenter__(self) -> None:
@@ -240,3 +248,21 @@ async def test_a_socket_that_goes_while_it_waits_is_not_connected_to(node: Node)
         node.plugins.silent.clear()
     assert node.plugins.most_connections == AT_ONCE
     assert node.plugins.received == []
+
+
+async def test_sockets_that_never_speak_keep_no_plugin_waiting_once_each_was_tried(node: Node) -> None:
+    files = {f"{number}.sock" for number in range(2 * AT_ONCE)}
+    for file in files:
+        node.come(file)
+    node.plugins.slow = set(files)
+    async with node:
+        await node.harness.wait(lambda: node.plugins.now > len(files) * SLOW_SECONDS)
+        node.plugins.slow, node.plugins.silent = set(), set(files)
+        await node.harness.advance(1)
+        assert node.plugins.connections == SLOW_AT_ONCE
+        node.come("good.sock")
+        await node.harness.wait(lambda: node.plugins.received == [("good.sock", "")])
+        again = min(files - node.plugins.hung)
+        node.plugins.silent.discard(again)
+        node.come(again)
+        await node.harness.wait(lambda: (again, "") in node.plugins.received, "a new socket has another chance")
