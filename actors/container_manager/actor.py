@@ -56,7 +56,7 @@ from .messages import (
     UserNamespaceGiven,
     UserNamespaceRefused,
 )
-from .node_resources import measure
+from .node_resources import measure, pods_memory
 from .periodic_tasks import PeriodicTasks
 from .resizes.pod_resizes import REMOVED, PodResizes
 from .resizes.pod_resource_records import PodResourceRecords
@@ -198,4 +198,5 @@ class ContainerManager(Actor):
             len(self._ledger),
             self._cgroups.driver,
             self._cgroups.version,
+            pods_memory(self._totals.capacity, cast(Agent, self.context).config),
         )

@@ -218,6 +218,8 @@ class NodeResources(Message, frozen=True):
     pods: int
     cgroup_driver: str
     cgroup_version: int
+    pods_memory: int = 0
+    """Memory that all pods may have: capacity minus reservations, without eviction thresholds; 0: not known."""
 
 
 class AdmissionFailed(Message, frozen=True):

@@ -127,7 +127,7 @@ class Shard(Actor):
             self.log.warning("the node's allocatable is not known: %s", error)
             self.after(ALLOCATABLE_RETRY_SECONDS, self._learn_allocatable)
             return
-        self.services.starter.parts.learn_allocatable(found.allocatable)
+        self.services.starter.parts.learn_allocatable(found.allocatable, found.pods_memory)
 
     async def on_hello(self, name: ActorName) -> None:
         if name in (STATUS_MANAGER, PROBER):

@@ -27,7 +27,7 @@ class MemoryQos(msgspec.Struct, frozen=True):
     tiered: bool = False
     """memoryReservationPolicy is TieredReservation."""
     allocatable: int = 0
-    """Bytes of the node; replaces a missing limit."""
+    """Bytes that all pods of the node may have; replaces a missing limit."""
     page_bytes: int = PAGE_BYTES
 
 

@@ -61,10 +61,12 @@ class ContainerParts:
         self._actor, self._client, self._agent = actor, client, agent
         self._machine, self._throttles = this_machine(), thermal_throttles()
         self._allocatable: dict[str, int] = {}
+        self._pods_memory = 0
 
-    def learn_allocatable(self, amounts: dict[str, int]) -> None:
-        """Set the node's allocatable amounts, by resource. They replace a missing limit in the downward API."""
-        self._allocatable = amounts
+    def learn_allocatable(self, amounts: dict[str, int], pods_memory: int) -> None:
+        """Set the node's allocatable amounts, by resource: they replace a missing limit in the downward API. And the
+        bytes that all pods may have, which replace it in memory.high, as in the kubelet."""
+        self._allocatable, self._pods_memory = amounts, pods_memory
 
     async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: HeldResources) -> Parts:
         """Raises ConfigError, CriError, OSError, AskError, ValueError."""
@@ -154,7 +156,7 @@ class ContainerParts:
         qos = MemoryQos(
             throttling=config.memoryThrottlingFactor or 0.0,
             tiered=config.memoryReservationPolicy == TIERED,
-            allocatable=self._allocatable.get("memory", 0) or self._machine.memory,
+            allocatable=self._pods_memory or self._machine.memory,
             page_bytes=resource.getpagesize(),
         )
         return unified_memory(pod, container, self._limits(pod, container).memory_bytes, qos)

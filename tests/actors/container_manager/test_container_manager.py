@@ -407,12 +407,14 @@ async def test_data_that_is_not_a_pod_is_refused(host, uid, data):
 
 
 async def test_the_nodes_resources_are_reported(host):
-    async with host.start(systemReserved={"memory": "1Gi"}, podsPerCore=1) as manager:
+    hard = {"memory.available": "512Mi"}
+    async with host.start(systemReserved={"memory": "1Gi"}, podsPerCore=1, evictionHard=hard) as manager:
         await admit(manager, "u1", pod(cpu="250m"))
         answer = await manager.deliver(GetNodeResources())
 
     assert answer.capacity["memory"] == 4 << 30
-    assert answer.allocatable["memory"] == 3 << 30
+    assert answer.allocatable["memory"] == (3 << 30) - (512 << 20)
+    assert answer.pods_memory == 3 << 30, "eviction comes before its limit"
     assert answer.capacity["pods"] == CORES
     assert answer.requested == {"cpu": 250}
     assert (answer.pods, answer.cgroup_driver, answer.cgroup_version) == (1, "cgroupfs", 1)

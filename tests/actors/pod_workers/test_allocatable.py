@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
 from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
 from actors.pod_workers.actor import ALLOCATABLE_RETRY_SECONDS
+from actors.pod_workers.containers.machine import this_machine
+from actors.pod_workers.executor import container_parts
 from supervision.actor import AskTimeout
 from supervision.protocol import Hello
 from tests.support.shard_harness import Driven, container, pod
@@ -41,3 +46,19 @@ async def test_a_question_is_repeated_to_a_container_manager_that_does_not_answe
         node.answer(GetNodeResources, resources(1 << 30))
         await node.pass_time(ALLOCATABLE_RETRY_SECONDS)
         assert await shown_limit(node) == 1 << 30
+
+
+async def test_memory_high_of_a_container_without_a_limit_counts_what_all_pods_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the kubelet: without eviction thresholds."""
+    machine = msgspec.structs.replace(this_machine(), cgroup_v2=True)
+    monkeypatch.setattr(container_parts, "this_machine", lambda: machine)
+    async with Driven(tmp_path, featureGates={"MemoryQoS": True}, memoryThrottlingFactor=0.5) as node:
+        answer = msgspec.structs.replace(resources(1 << 30), pods_memory=3 << 30)
+        node.answer(GetNodeResources, answer)
+        await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+        requests = {"requests": {"memory": "1Gi"}}
+        await node.want(pod(containers=[container("a", resources=requests)]))
+        await node.until(lambda: node.running("a"))
+        assert node.containers("a")[-1].config.linux.resources.unified["memory.high"] == str(2 << 30)
