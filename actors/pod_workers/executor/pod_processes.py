@@ -75,6 +75,11 @@ def paused_in(tree: CgroupTree, cgroup: str) -> set[str]:
     return {name for name, _, programs in _containers(tree, cgroup) if _PAUSE in programs}
 
 
+def cgroups_with_programs(tree: CgroupTree, cgroup: str) -> dict[str, str]:
+    """The containers and sandboxes in the pod's cgroup that have a process, with their own cgroups."""
+    return {name: inner for name, inner, programs in _containers(tree, cgroup) if programs}
+
+
 def waiting_in(tree: CgroupTree, cgroup: str) -> dict[str, str]:
     """The containers in the pod's cgroup whose program has not begun, with their own cgroups."""
     return {

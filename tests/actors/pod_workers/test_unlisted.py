@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,46 @@ async def test_a_container_that_the_runtime_is_starting_is_not_killed(tmp_path: 
         await node.pass_time(30)
         await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
     assert cgroups.killed == []
+
+
+class Remains:
+    """A cgroup tree with a process in the cgroup of one container."""
+
+    def __init__(self, container_id: str) -> None:
+        self.there = {f"/kubepods/podu/{container_id}": [os.getpid()]}
+        self.killed: list[str] = []
+
+    def children(self, cgroup: str) -> list[str]:
+        return [path.removeprefix(f"{cgroup}/") for path in self.there if path.startswith(f"{cgroup}/")]
+
+    def processes(self, cgroup: str) -> list[int]:
+        return self.there.get(cgroup, [])
+
+    def exists(self, _cgroup: str) -> bool:
+        return True
+
+    def kill(self, cgroup: str) -> int:
+        self.killed.append(cgroup)
+        return len(self.there.pop(cgroup, []))
+
+
+async def test_what_has_ended_for_the_runtime_and_runs_is_killed_before_another_is_started(
+    tmp_path: Path, monkeypatch
+) -> None:
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        (first,) = node.containers("a")
+        tree = Remains(first.id)
+        monkeypatch.setattr(pod_processes, "tree", lambda: tree)
+        await node.pass_time(5)
+        assert tree.killed == [], "it runs for the runtime, too"
+        await node.end("a", 255)
+        await node.pass_time(30)
+        await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
+        assert tree.killed == [f"/kubepods/podu/{first.id}"]
 
 
 async def test_listed_containers_block_nothing(tmp_path: Path, monkeypatch) -> None:
