@@ -29,7 +29,7 @@ WATCHED_LOOK_SECONDS: Final = 60.0
 AT_ONCE: Final = 48
 """The most concurrent registrations, without those of slow sockets."""
 SLOW_AT_ONCE: Final = 16
-SLOW_SECONDS: Final = 3.0
+SLOW_SECONDS: Final = 1.5
 """A socket whose last registration took longer and failed is slow: thousands that accept connections and never speak
 would else keep all places busy, and a plugin that works would wait for minutes."""
 SLOW_PAUSE_SECONDS: Final = 5.0
@@ -167,7 +167,8 @@ class PluginWatch:
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:
         registrar = self._connect(path)
         try:
-            plugin = await registrar.get_info()
+            # a slow one has its own place and the whole time
+            plugin = await registrar.get_info(hurried=not watched.slow and self._places.locked())
             handler = self._handlers.get(plugin.kind)
             if handler is None:
                 await self._release(path, watched)

@@ -25,6 +25,8 @@ class Plugins:
         self.there: dict[str, tuple[str, str]] = {}
         self.silent: set[str] = set()
         self.hung: set[str] = set()
+        self.hurried: dict[str, bool] = {}
+        """Whether there was little time for the last answer, by file."""
         self.slow: set[str] = set()
         """They fail after a while."""
         self.now = 0.0
@@ -41,7 +43,8 @@ class Calls:
     def __init__(self, plugins: Plugins, path: str) -> None:
         self.plugins, self.path, self.file = plugins, path, os.path.basename(path)
 
-    async def get_info(self) -> Plugin:
+    async def get_info(self, *, hurried: bool = False) -> Plugin:
+        self.plugins.hurried[self.file] = hurried
         await asyncio.sleep(0)
         if self.file in self.plugins.silent:
             self.plugins.hung.add(self.file)
@@ -257,9 +260,11 @@ async def test_sockets_that_never_speak_keep_no_plugin_waiting_once_each_was_tri
     node.plugins.slow = set(files)
     async with node:
         await node.harness.wait(lambda: node.plugins.now > len(files) * SLOW_SECONDS)
+        assert any(node.plugins.hurried.values()), "others wait"
         node.plugins.slow, node.plugins.silent = set(), set(files)
         await node.harness.advance(1)
         assert node.plugins.connections == SLOW_AT_ONCE
+        assert not any(node.plugins.hurried[file] for file in node.plugins.hung), "now there is time"
         node.come("good.sock")
         await node.harness.wait(lambda: node.plugins.received == [("good.sock", "")])
         again = min(files - node.plugins.hung)
