@@ -39,7 +39,7 @@ status_page.py        the shared status page: shared memory with one entry per a
 blackbox.py           the record that a dying actor leaves: a small file in memory
 descriptors.py        detects that this process has nearly run out of file descriptors
 listeners.py          listening sockets that survive their actor
-greeting.py           when an actor says Hello to its feeders: at its start, and after an injected loss of messages
+hello_sender.py       when an actor says Hello to its feeders: at its start, and after an injected loss of messages
 system_messages.py    the messages that all actors handle in the same way, as OTP's `sys` messages
 injected_faults.py    the faults injected into one process, on the way of its messages
 faults.py             fault injection, for `supervise inject` and for the tests

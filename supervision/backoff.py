@@ -56,7 +56,7 @@ class Backoff(msgspec.Struct, frozen=True):
         """The backoff after one more failure, which came after `healthy_seconds` seconds without one."""
         return Backoff(1 if healthy_seconds >= policy.reset_after else self.failures + 1)
 
-    def excused(self) -> Backoff:
+    def forgiven(self) -> Backoff:
         """The backoff without the last failure."""
         return Backoff(max(0, self.failures - 1))
 

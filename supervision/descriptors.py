@@ -19,7 +19,7 @@ NEEDED: Final = 8
 fails."""
 _MOST_LOOKED_AT: Final = 4096
 _MOST_NAMED: Final = 3
-_HARDLY_ANY: Final = f"fewer than {NEEDED} file descriptors have been free"
+_TOO_FEW: Final = f"fewer than {NEEDED} file descriptors have been free"
 _NUMBER = re.compile(r":?\[\d+\]")
 
 
@@ -40,7 +40,7 @@ class Descriptors:
             self._none_since = now
         if now - self._none_since < scaled(PATIENCE_SECONDS):
             return None
-        return OSError(errno.EMFILE, f"{_HARDLY_ANY} for {now - self._none_since:.0f} s: {_open()}")
+        return OSError(errno.EMFILE, f"{_TOO_FEW} for {now - self._none_since:.0f} s: {_open()}")
 
 
 def _lacks() -> bool:

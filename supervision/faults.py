@@ -117,10 +117,10 @@ class Faults:
     async def _leak(self, rate: float, seconds: float) -> None:
         import asyncio
 
-        began = self._clock()
+        started_at = self._clock()
         passed, done = 0.0, 0
         while passed < seconds:
-            passed = min(seconds, self._clock() - began)
+            passed = min(seconds, self._clock() - started_at)
             wanted = int(passed * rate * _MIB)
             # not zeros: zero pages are shared until they are written to
             self._leaked.append(bytearray(b"\x01") * (wanted - done))

@@ -316,8 +316,8 @@ class Harness(Generic[A]):
 
     def _task_done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        unasked = RuntimeError(f"{task.get_name()} was cancelled, and nobody had asked for that")
-        error = task.exception() if not task.cancelled() else None if task.cancelling() else unasked
+        unexpected = RuntimeError(f"{task.get_name()} was cancelled, and nobody had asked for that")
+        error = task.exception() if not task.cancelled() else None if task.cancelling() else unexpected
         if error is not None:
             self._failures.append(error)
             self._changed.set()

@@ -19,7 +19,7 @@ SLICE_SECONDS = 0.005
 _ACK_SECONDS = 0.01
 
 
-class Asker(Address):
+class ReplyAddress(Address):
     """The sender of a question. The first message sent to it is the answer, which uses the connection of the
     question."""
 
@@ -185,7 +185,9 @@ class Inbox:
             channel.refuse(error)
             return
         self.flow.count(frame.sender, type(message))
-        self._owner.dispatch(message, Asker(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender))
+        self._owner.dispatch(
+            message, ReplyAddress(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender)
+        )
         self._current = None
         if channel.handled(frame.size):
             channel.acknowledge()

@@ -135,8 +135,8 @@ class Incidents:
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         try:
             end = os.fstat(fd).st_size
-            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
-            data = b"\n" + line if torn else line
+            truncated = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+            data = b"\n" + line if truncated else line
             if os.pwrite(fd, data, end) < len(data):
                 os.ftruncate(fd, end)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -19,7 +19,7 @@ from .addresses import ActorName
 from .channel import Flusher
 from .class_names import class_name
 from .dead_letters import DEAD_LETTERS, DeadLetterRoute
-from .inbox import Asker, Inbox
+from .inbox import Inbox, ReplyAddress
 from .links import Links
 from .listeners import Listeners, Make
 from .message import Message
@@ -99,7 +99,7 @@ class ActorPort:
     # -- messages out ---------------------------------------------------------------------------------------------
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
         message = wrap(message, objects=self._dead_letters is not None)
-        if isinstance(target, Asker) and not target.answered:
+        if isinstance(target, ReplyAddress) and not target.answered:
             target.answered = True
             target.channel.write(encode(self.name, message, answer=target.ask))
             return

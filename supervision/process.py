@@ -16,8 +16,8 @@ from .actor import Actor, Address, ChildExited
 from .addresses import ActorName
 from .channel import Flusher
 from .class_names import load
-from .greeting import Greeting
 from .heartbeat import Heartbeat
+from .hello_sender import HelloSender
 from .inbox import Inbox, serve
 from .injected_faults import InjectedFaults
 from .launch import Launch, make_actor
@@ -61,7 +61,7 @@ class Process:
         self._launch = launch
         self.name = launch.name
         self._injected = InjectedFaults(self._message_lost)
-        self._greeting: Greeting | None = None
+        self._hello_sender: HelloSender | None = None
         """None before the start, and for an actor that is not an `actor.Actor`."""
         self._exiting = False
         self._log = logging.getLogger(launch.name)
@@ -102,8 +102,8 @@ class Process:
         self._uplink.send(Ready())
         if isinstance(self.actor, Actor):
             hello = Hello(self._port.name, launch.incarnation)
-            self._greeting = Greeting(hello, launch.feeders, self.actor.tell, self.loop.call_later)
-            self._greeting.say()
+            self._hello_sender = HelloSender(hello, launch.feeders, self.actor.tell, self.loop.call_later)
+            self._hello_sender.send()
         self._inbox.open_up()
         self.loop.call_later(_FIRST_RELEASE_SECONDS, self._release_memory)
 
@@ -171,8 +171,8 @@ class Process:
 
     def _message_lost(self) -> None:
         self._port.message_lost()
-        if self._greeting is not None:
-            self._greeting.message_lost()
+        if self._hello_sender is not None:
+            self._hello_sender.message_lost()
 
     def _begin_to_leave(self) -> None:
         if not self._exiting:

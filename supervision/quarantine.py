@@ -167,7 +167,7 @@ class Journal:
         try:
             return self._file.load() or Crashes()
         except DamagedError:
-            self.damaged = str(self._file.aside)
+            self.damaged = str(self._file.damaged_path)
             return Crashes()
 
 

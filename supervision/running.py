@@ -50,13 +50,13 @@ class ActorRunner:
     ) -> None:
         """`slow` is called with the label and the seconds of each step longer than SLOW_SECONDS."""
         self._loop = loop = asyncio.get_running_loop()
-        self._slow, self._began = slow, 0.0
+        self._slow, self._started_at = slow, 0.0
         self._current: Work | None = None
         self.flusher, self._status_entry, self._end = flusher, status_entry, end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._padded: dict[str, bytes] = {}
         self.timers = Timers(loop.call_later, self.call)
-        self._attended, self._unattended = _Shown(self), _EndsProcess(self)
+        self._supervised_steps, self._task_steps = _Shown(self), _EndsProcess(self)
         loop.set_task_factory(self._make_task)
 
     def __len__(self) -> int:
@@ -84,13 +84,13 @@ class ActorRunner:
         """Run a coroutine as a task; its failure ends the process. `record`: see `Work`."""
         context = copy_context()
         context.run(CURRENT.set, Work(label, record))
-        task = self._loop.create_task(Steps(coroutine, self._unattended), name=label, context=context)
+        task = self._loop.create_task(Steps(coroutine, self._task_steps), name=label, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def _make_task(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
-        steps = coroutine if isinstance(coroutine, Steps) else Steps(coroutine, self._attended)
+        steps = coroutine if isinstance(coroutine, Steps) else Steps(coroutine, self._supervised_steps)
         return asyncio.Task(steps, loop=loop, **options)
 
     def work_for(self, work: Work) -> None:
@@ -111,8 +111,8 @@ class ActorRunner:
             shown = self._padded[label] = padded(label)
         if work.record is not None:
             work.record.begin()
-        self._began = time.monotonic()
-        self._status_entry.begin(shown, self._began, work.allowance_seconds)
+        self._started_at = time.monotonic()
+        self._status_entry.begin(shown, self._started_at, work.allowance_seconds)
 
     def end(self) -> None:
         """The current work ends."""
@@ -123,7 +123,7 @@ class ActorRunner:
         self._status_entry.end()
         if work.record is not None:
             work.record.end()
-        took = time.monotonic() - self._began
+        took = time.monotonic() - self._started_at
         if took > SLOW_SECONDS:
             self._slow(work.label, took)
 

@@ -70,17 +70,17 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _aside(path: Path) -> Path:
+def _damaged_path(path: Path) -> Path:
     """The name under which something in the place of a file is kept."""
     return path.with_name(f"{path.name}.damaged")
 
 
 def set_aside(directory: Path) -> None:
     """Rename a directory that is in the place of a file or socket to `<name>.damaged`. Raises OSError."""
-    aside = _aside(directory)
-    if os.path.lexists(aside):  # only an empty directory can be replaced
-        aside = directory.with_name(f"{aside.name}.{time.time_ns()}")
-    directory.rename(aside)
+    damaged_path = _damaged_path(directory)
+    if os.path.lexists(damaged_path):  # only an empty directory can be replaced
+        damaged_path = directory.with_name(f"{damaged_path.name}.{time.time_ns()}")
+    directory.rename(damaged_path)
 
 
 def _sync_directory(directory: Path) -> None:
@@ -102,7 +102,7 @@ class _Envelope(msgspec.Struct, frozen=True):
     payload: msgspec.Raw
 
 
-def seal(value: object, version: int) -> bytes:
+def encode_versioned(value: object, version: int) -> bytes:
     """Encode a value as JSON, with version and checksum."""
     payload = msgspec.json.encode(value)
     return msgspec.json.encode(_Envelope(version, hashlib.sha256(payload).hexdigest(), msgspec.Raw(payload)))
@@ -140,18 +140,18 @@ class StateFile(Generic[T]):
             return None
         except (DamagedError, NotAFileError) as error:
             with suppress(OSError):
-                self.path.replace(self.aside)
+                self.path.replace(self.damaged_path)
             why = error_reason(error)
             raise DamagedError(f"{self.path} is damaged and set aside: {why}") from None
 
     def save(self, value: T) -> None:
         """Raises OSError."""
-        write_private(self.path, seal(value, self._version), sync=self._sync)
+        write_private(self.path, encode_versioned(value, self._version), sync=self._sync)
 
     def remove(self) -> None:
         """Remove the file if it exists. Raises OSError."""
         self.path.unlink(missing_ok=True)
 
     @property
-    def aside(self) -> Path:
-        return _aside(self.path)
+    def damaged_path(self) -> Path:
+        return _damaged_path(self.path)

@@ -14,7 +14,7 @@ ENTRY_BYTES = 256
 _NAME_AT, _NAME_BYTES = 128, 128
 _BEAT, _BUSY, _ALLOWANCE = range(3)
 _HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(3, 9)
-_BEGAN = 9
+_STARTED_AT = 9
 
 
 class StatusReading(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class StatusEntry:
         `allowance_seconds`, if that is more than its policy allows."""
         self._name[:] = name
         self._times[_ALLOWANCE] = allowance_seconds
-        self._times[_BEGAN] = self._times[_BUSY] = now
+        self._times[_STARTED_AT] = self._times[_BUSY] = now
 
     def end(self) -> None:
         self._times[_BUSY] = 0.0
@@ -90,7 +90,7 @@ class StatusEntry:
         """CLOCK_MONOTONIC seconds of the last sign of life; 0: none yet. It is read each second. The start of a step
         counts too: an actor with hundreds of due tasks sends its next heartbeat only after a step of each, and is not
         hung."""
-        return max(self._times[_BEAT], self._times[_BEGAN])
+        return max(self._times[_BEAT], self._times[_STARTED_AT])
 
     @property
     def busy_since(self) -> float:

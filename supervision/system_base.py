@@ -30,7 +30,7 @@ from .channel import Flusher
 from .class_names import class_name, load
 from .dead_letters import DEAD_LETTERS, DeadLetterRoute
 from .errors import AskError
-from .fork_server.fork import tie_to_parent
+from .fork_server.fork import set_parent_death_signal
 from .fork_server.main import run
 from .inbox import Inbox, serve
 from .links import Links
@@ -241,7 +241,7 @@ class _Context:
 def main(arguments: list[str]) -> int:
     """The fork server of a base: run directory, pid of its owner, modules to preload."""
     run_dir, owner, *preload = arguments
-    tie_to_parent(int(owner))
+    set_parent_death_signal(int(owner))
     tree = ChildSpec(name=ROOT, actor="supervision.system_base:SystemRoot")
     policies: dict[str, Policy] = {ROOT: Policy(shutdown_seconds=1.0)}
     return run(

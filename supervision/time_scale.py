@@ -84,8 +84,8 @@ def establish(log: logging.Logger) -> None:
 def _measure() -> float:
     """CPU seconds of the work, which uses dictionaries and strings. Wall-clock time would depend on what else runs at
     this moment, but the factor holds for the life of the agent."""
-    began = time.process_time()
+    started_at = time.process_time()
     table: dict[int, str] = {}
     for number in range(12_000):
         table[number % 97] = f"{number}:{table.get(number % 89, '')}"[:9]
-    return time.process_time() - began
+    return time.process_time() - started_at

@@ -53,10 +53,10 @@ def decide(state: SupervisorState, event: Event, now: float, rng: Rng) -> tuple[
     if isinstance(event, StopRequested) and state.ending is Ending.NO:
         state = _change(state, ending=Ending.STOPPED)
     elif isinstance(event, DiedOnInput):
-        state = _excuse(state, event.name)
+        state = _forgive(state, event.name)
     elif isinstance(event, Started | Exited):
         child = state.child(event.name)
-        if child is not None and _is_news(child, event):
+        if child is not None and _is_current(child, event):
             if isinstance(event, Exited):
                 child = _change(child, ended=max(child.ended, event.incarnation))
             state, orders = _apply(state.replace(child), child, _kind(event), now, rng)
@@ -65,7 +65,7 @@ def decide(state: SupervisorState, event: Event, now: float, rng: Rng) -> tuple[
     return state, (*orders, *late, *due)
 
 
-def _is_news(child: Child, event: Started | Exited) -> bool:
+def _is_current(child: Child, event: Started | Exited) -> bool:
     # incarnation 0: the fork server has no process of that name
     return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is ChildPhase.STOPPING)
 
@@ -178,14 +178,14 @@ def _count_total(state: SupervisorState, now: float) -> tuple[SupervisorState, b
     return _change(state, restarts=restarts), within
 
 
-def _excuse(state: SupervisorState, name: str) -> SupervisorState:
+def _forgive(state: SupervisorState, name: str) -> SupervisorState:
     """Undo the last failure of the child in the counts of restarts and in its pauses."""
     child = state.child(name)
     if child is None or not child.restarts.restarts:
         return state
     last = child.restarts.restarts[-1]
-    excused = _change(child, restarts=child.restarts.without(last), backoff=child.backoff.excused())
-    return _change(state.replace(excused), restarts=state.restarts.without(last))
+    forgiven = _change(child, restarts=child.restarts.without(last), backoff=child.backoff.forgiven())
+    return _change(state.replace(forgiven), restarts=state.restarts.without(last))
 
 
 def _escalate(state: SupervisorState, who: str, most: int, period: float) -> SupervisorState:

@@ -87,7 +87,7 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
     parser.add_argument(
         "what",
         metavar="SHELL",
-        choices=_Asked(SHELLS),
+        choices=_AcceptedShells(SHELLS),
         help="bash, zsh or fish",
     )
     words = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -104,7 +104,7 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
     parser.set_defaults(execute=execute)
 
 
-class _Asked(tuple[str, ...]):
+class _AcceptedShells(tuple[str, ...]):
     """The shells, which are listed; what their scripts ask for is accepted, too."""
 
     __slots__ = ()

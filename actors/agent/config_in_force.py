@@ -28,8 +28,8 @@ def show(fields: Sequence[str], flags: Sequence[str], context: Context, flagz: F
     wanted = chosen(fields, list(every), agent.config_sources)
     if form:
         found = chosen_plain(fields, masked(plain), wanted, agent.config_sources)
-        told = {"waiting": flagz.waiting, "refused": flagz.refused, "source": flagz.source}
-        out.write(document_text({**found, **told}, form) + "\n")
+        flagz_fields = {"waiting": flagz.waiting, "refused": flagz.refused, "source": flagz.source}
+        out.write(document_text({**found, **flagz_fields}, form) + "\n")
         return 0
     for line in notes(flagz):
         out.write(f"note: {line}\n")

@@ -24,7 +24,7 @@ from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.loading import load
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.kube.pod import ContainerStatus, Pod
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
 from supervision.cli.document import document_text
@@ -38,7 +38,7 @@ from .start_checks import nearest_directory
 TIMEOUT_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 0.1
 STOP_SECONDS: Final = 60.0
-HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
+PERMANENT: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 """Waiting reasons that only a change of the pod can end."""
 ABOUT: Final = """\
 Usage: supervise run-once [--timeout=SECONDS] [-o json|yaml] [flags of start]
@@ -77,9 +77,9 @@ def outcome_of(pod: Pod) -> RunPodResult:
     if status.phase == "Failed":
         return RunPodResult(name, "failed", ": ".join(filter(None, (status.reason, status.message))) or _ends(pod))
     said = [(one.name, one.state.waiting) for one in (*status.initContainerStatuses, *status.containerStatuses)]
-    hopeless = [f"{which}: {why.reason}: {why.message}" for which, why in said if why and why.reason in HOPELESS]
-    if hopeless:
-        return RunPodResult(name, "failed", "; ".join(hopeless))
+    permanent = [f"{which}: {why.reason}: {why.message}" for which, why in said if why and why.reason in PERMANENT]
+    if permanent:
+        return RunPodResult(name, "failed", "; ".join(permanent))
     started = [_has_started(one) for one in status.containerStatuses]
     if status.phase == "Running" and len(started) == len(pod.spec.containers) and all(started):
         return RunPodResult(name, "started")
@@ -175,7 +175,7 @@ def _options(words: Sequence[str]) -> tuple[float, str, list[str]]:
 def _start_agent(flags: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the agent; it ends together with this process."""
     command = [sys.executable, "-m", "actors.agent.command", "start", *flags]
-    return subprocess.Popen(tied(command), stdin=subprocess.DEVNULL)
+    return subprocess.Popen(ends_with_parent(command), stdin=subprocess.DEVNULL)
 
 
 def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tuple[list[RunPodResult], bool]:

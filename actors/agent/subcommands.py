@@ -125,12 +125,12 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    taking = {
+    accepting = {
         "start": "run the node agent (takes the kubelet's flags)",
         "run-once": "start the pods of files and URLs, print the result, end",
         "config": "validate, show, explain, roll back configurations",
     }
-    for name, text in taking.items():
+    for name, text in accepting.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
     settings = engine_settings("" if words else DEFAULT_ROOT_DIR)  # pages and scripts are not for this shell alone
     register(subcommands, settings)

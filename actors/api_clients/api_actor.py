@@ -148,10 +148,10 @@ class ApiActor(Actor):
         if error.status and error.status != 401 and error.status < 500:
             self.answered()
             return
-        away: Literal["away", "joining"] = "joining" if self._mode == "joining" else "away"
-        if not self._error or self._mode != away:
+        mode: Literal["away", "joining"] = "joining" if self._mode == "joining" else "away"
+        if not self._error or self._mode != mode:
             self.log.warning("the API server does not answer: %s", error)
-        self._mode, self._error = away, str(error)
+        self._mode, self._error = mode, str(error)
 
     def _log_server_warning(self, text: str) -> None:
         """Log each text once: a deprecated field of a static pod comes with every try to create its mirror."""

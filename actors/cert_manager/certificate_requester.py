@@ -18,7 +18,7 @@ from .request_retries import FailureKind, Failures, PendingReports, pause_before
 Template = Callable[[], "RequestTemplate | None"]
 Installed = Callable[[], Awaitable[None]]
 Failed = Callable[[], None]
-_AWAY_TRIES: Final = 2
+_UNREACHABLE_TRIES: Final = 2
 """Failures before a silent server is reported, because it may just be starting."""
 
 
@@ -98,7 +98,7 @@ class CertificateRequester:
         if failed.text != self._reported:
             self._actor.log.error("%s: %s; the next attempt is in %.0f s", self._title, failed.text, pause)
         self._reported = failed.text
-        if failed.kind is not FailureKind.AWAY or self._failures.consecutive > _AWAY_TRIES:
+        if failed.kind is not FailureKind.UNREACHABLE or self._failures.consecutive > _UNREACHABLE_TRIES:
             self._tell(failed.text)
         self._failed()
         return pause

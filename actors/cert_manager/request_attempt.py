@@ -184,7 +184,7 @@ async def _watch(client: ApiClient, name: str, request: SigningRequest) -> Signi
 def _kind_and_text(error: ApiError) -> tuple[FailureKind, str]:
     """The kind of failure, and a text with what an administrator can do."""
     if isinstance(error, Unreachable):
-        return FailureKind.AWAY, f"cannot reach the API server: {error.message}"
+        return FailureKind.UNREACHABLE, f"cannot reach the API server: {error.message}"
     hint = ""
     if error.status == 401:
         hint = " (the credentials have expired or were revoked; a new bootstrap token: kubeadm token create)"

@@ -14,7 +14,7 @@ REFUSALS: Final = BackoffPolicy(first=30.0, maximum=900.0, jitter=0.0, free=0)
 """After each denial the next request waits longer, so that requests do not pile up for the administrator."""
 JITTER: Final = 0.1
 """The largest random share that is added to a pause."""
-AWAY_SECONDS, AWAY_JITTER, AWAY_TRIES = 2.0, 0.2, 27
+UNREACHABLE_SECONDS, UNREACHABLE_JITTER, UNREACHABLE_TRIES = 2.0, 0.2, 27
 """A server that does not answer is retried every 2 s (plus jitter) for a minute, then as after other errors."""
 SHORTEST_USE_SECONDS: Final = 10.0
 POLL_SECONDS, POLLS, SLOW_POLL_SECONDS = 2.0, 30, 15.0
@@ -26,7 +26,7 @@ REPORT_SECONDS: Final = 15 * 60.0
 class FailureKind(StrEnum):
     """Why an attempt failed."""
 
-    AWAY = "away"
+    UNREACHABLE = "away"
     """The server did not answer."""
     ERROR = "error"
     """The server answered with an error, or an operation of this node failed."""
@@ -52,8 +52,8 @@ class Failures(msgspec.Struct, frozen=True):
     def _own_pause(self, rng: Rng) -> float:
         if self.last is None:
             return 0.0
-        if self.last is FailureKind.AWAY and self.consecutive <= AWAY_TRIES:
-            return AWAY_SECONDS * (1 + AWAY_JITTER * rng())
+        if self.last is FailureKind.UNREACHABLE and self.consecutive <= UNREACHABLE_TRIES:
+            return UNREACHABLE_SECONDS * (1 + UNREACHABLE_JITTER * rng())
         refused = self.last is FailureKind.REFUSED
         base = Backoff(self.refused).base(REFUSALS) if refused else Backoff(self.consecutive).base(ERRORS)
         return base * (1 + JITTER * rng())

@@ -145,7 +145,7 @@ class ConfigController(Actor):
         self._look_later()
 
     def _look_later(self) -> None:
-        self.after(self._watches.look_seconds, self._look_and_follow)
+        self.after(self._watches.poll_seconds, self._look_and_follow)
 
     def follow(self) -> None:
         """Read the sources; apply their configuration if it is new and valid."""

@@ -110,10 +110,11 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
 
 def _damaged_state(store: ConfigCheckpoints, state: State) -> str:
     """What to say of a history that is lost because its file was damaged; '' if it is not."""
-    aside = store.directory / "state.json.damaged"
-    if state.history or not aside.exists():
+    damaged_path = store.directory / "state.json.damaged"
+    if state.history or not damaged_path.exists():
         return ""
-    return f"{aside} was damaged and set aside, so the history is lost; the next start of the agent begins a new one"
+    text = "was damaged and set aside, so the history is lost; the next start of the agent begins a new one"
+    return f"{damaged_path} {text}"
 
 
 def _date(entry: HistoryEntry) -> str:

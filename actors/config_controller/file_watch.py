@@ -11,9 +11,9 @@ from supervision.actor import Actor, Timer
 
 SETTLE_SECONDS: Final = 0.3
 """The files are read this long after the last event, when an editor or a copy has finished."""
-LOOK_SECONDS: Final = 60.0
+POLL_SECONDS: Final = 60.0
 """How often the controller reads the files without an event: some file systems give none."""
-UNWATCHED_LOOK_SECONDS: Final = 10.0
+UNWATCHED_POLL_SECONDS: Final = 10.0
 """The same period, if the kernel has no watch left."""
 
 
@@ -47,10 +47,10 @@ class ConfigFileWatch:
 
 
 class LockFileWatch:
-    """Calls `contended` when another process opens the lock file (--exit-on-lock-contention)."""
+    """Calls `on_lock_held` when another process opens the lock file (--exit-on-lock-contention)."""
 
-    def __init__(self, lock_file: str, contended: Callable[[], None]) -> None:
-        self._lock_file, self._contended = lock_file, contended
+    def __init__(self, lock_file: str, on_lock_held: Callable[[], None]) -> None:
+        self._lock_file, self._on_lock_held = lock_file, on_lock_held
         self._watcher: Watcher | None = None
 
     def watch(self) -> bool:
@@ -68,7 +68,7 @@ class LockFileWatch:
 
     def _on_events(self) -> None:
         if self._watcher is not None and self._watcher.read():
-            self._contended()
+            self._on_lock_held()
 
 
 class SourceWatches:
@@ -80,9 +80,9 @@ class SourceWatches:
         self._watched = True
 
     @property
-    def look_seconds(self) -> float:
+    def poll_seconds(self) -> float:
         """Seconds until the files are read without an event."""
-        return LOOK_SECONDS if self._watched else UNWATCHED_LOOK_SECONDS
+        return POLL_SECONDS if self._watched else UNWATCHED_POLL_SECONDS
 
     def watch(self, directories: Iterable[str]) -> None:
         """Watch these directories too, and the lock file."""
@@ -98,7 +98,7 @@ class SourceWatches:
             self._actor.log.warning(
                 "the files of the configuration cannot be watched, and are read each %.0f s: no inotify instance or "
                 "watch is left (fs.inotify.max_user_instances, fs.inotify.max_user_watches)",
-                UNWATCHED_LOOK_SECONDS,
+                UNWATCHED_POLL_SECONDS,
             )
 
     def close(self) -> None:

@@ -35,11 +35,11 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         The runtime's cgroup driver stays. `consumers`: the fields that each actor reads. `workers`: number of shards.
         """
         desired = msgspec.structs.replace(desired, cgroupDriver=self.running.cgroupDriver)
-        held = _fields_held_back(self.running)
+        pinned = _pinned_fields(self.running)
         changed = tuple(
             field
             for field in differing(self.running, desired)
-            if can_change(field, getattr(self.running, field), getattr(desired, field)) and field not in held
+            if can_change(field, getattr(self.running, field), getattr(desired, field)) and field not in pinned
         )
         running = msgspec.structs.replace(self.running, **{field: getattr(desired, field) for field in changed})
         to_restart = tuple(dict.fromkeys((*self.to_restart, *consumers_of(changed, consumers, workers))))
@@ -61,7 +61,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, to_restart=tuple(name for name in self.to_restart if name not in names))
 
 
-def _fields_held_back(running: KubeletConfiguration) -> frozenset[str]:
+def _pinned_fields(running: KubeletConfiguration) -> frozenset[str]:
     """The fields that wait for a restart because pods have CPUs or memory of their own by them."""
     if running.memoryManagerPolicy == "Static":
         return MEMORY_RESERVED

@@ -178,8 +178,8 @@ def supervisors_that_gave_up(state: State, ages: Mapping[str, float], now: float
     """The supervisors that reached their restart intensity since the start of the trial. `ages`: by name, how many
     seconds ago
     each did last. A controller that was itself restarted with them sees it, too."""
-    began = state.trial_until - TRIAL_SECONDS
-    return [name for name, age in ages.items() if age < now - began]
+    started_at = state.trial_until - TRIAL_SECONDS
+    return [name for name, age in ages.items() if age < now - started_at]
 
 
 def _with_entry(state: State, entry: HistoryEntry) -> State:

@@ -112,35 +112,35 @@ class PodUserNamespaces:
 
     def _give(self, uid: str, whole: IdRange) -> IdRange:
         """Raises UserNamespaceError, OSError."""
-        held = self._without_removed_pods(self._ranges if self._ranges is not None else self._read())
-        self._ranges = held
-        if uid not in held:
-            found = free_slot(whole, self._size, held.values())
+        ranges = self._without_removed_pods(self._ranges if self._ranges is not None else self._read())
+        self._ranges = ranges
+        if uid not in ranges:
+            found = free_slot(whole, self._size, ranges.values())
             if found is None:
                 raise UserNamespaceError(FULL)
-            held[uid] = found
+            ranges[uid] = found
         if not os.path.exists(path := self._path(uid)):
             try:
                 os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
-                write_private(path, encode(held[uid]))
+                write_private(path, encode(ranges[uid]))
             except OSError:
-                del held[uid]
+                del ranges[uid]
                 raise
-        return held[uid]
+        return ranges[uid]
 
     def _path(self, uid: str) -> str:
         return f"{self._agent.pod_dir(uid)}/{FILE}"
 
-    def _without_removed_pods(self, held: dict[str, IdRange]) -> dict[str, IdRange]:
-        return {uid: ids for uid, ids in held.items() if uid in self._inventory or os.path.exists(self._path(uid))}
+    def _without_removed_pods(self, ranges: dict[str, IdRange]) -> dict[str, IdRange]:
+        return {uid: ids for uid, ids in ranges.items() if uid in self._inventory or os.path.exists(self._path(uid))}
 
     def _read(self) -> dict[str, IdRange]:
         """Read all files. Raises UserNamespaceError if one cannot be read, because its IDs are then unknown."""
-        held = {}
+        ranges = {}
         for uid in os.listdir(self._agent.pods_dir) if os.path.isdir(self._agent.pods_dir) else []:
             path = self._path(uid)
             try:
-                held[uid] = decode(read_private(path))
+                ranges[uid] = decode(read_private(path))
             except FileNotFoundError:
                 continue
             except NotADirectoryError:
@@ -148,4 +148,4 @@ class PodUserNamespaces:
             except (OSError, UserNamespaceError) as error:
                 text = f"no IDs are given before {path} can be read, or is removed once its pod has ended"
                 raise UserNamespaceError(f"{text}: {error_reason(error)}") from None
-        return held
+        return ranges

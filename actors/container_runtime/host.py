@@ -108,7 +108,7 @@ def has_hugetlb(mounts: list[mountinfo.Mount], controllers: str) -> bool:
 
 def can_overlay(mounts: list[mountinfo.Mount], filesystems: str, root: str) -> bool:
     """Whether overlayfs is known and not itself under `root`: it cannot be its own upper layer."""
-    below = mountinfo.covering(mounts, os.path.realpath(root))
+    below = mountinfo.mount_at(mounts, os.path.realpath(root))
     return "overlay" in filesystems.split() and (below is None or below.kind != "overlay")
 
 

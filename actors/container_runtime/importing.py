@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from supervision.errors import UNREADABLE, error_text
 from supervision.state_file import read_private
 from supervision.time_scale import scaled
@@ -95,7 +95,7 @@ def spawn(
     """
     with Path(instance.log_file).open("ab") as log:
         process = subprocess.Popen(
-            tied(program.argv(instance, host)),
+            ends_with_parent(program.argv(instance, host)),
             env={**os.environ, "PATH": host.search_path, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -28,7 +28,7 @@ class _Assembler:
     def __init__(self) -> None:
         self._code = bytearray()
         self._labels: dict[str, int] = {}
-        self._holes: list[tuple[int, str]] = []
+        self._fixups: list[tuple[int, str]] = []
 
     def label(self, name: str) -> None:
         self._labels[name] = len(self._code)
@@ -39,12 +39,12 @@ class _Assembler:
     def to(self, opcode: bytes, label: str) -> None:
         """An instruction whose last operand is the distance to `label`."""
         self._code.extend(opcode)
-        self._holes.append((len(self._code), label))
+        self._fixups.append((len(self._code), label))
         self._code.extend(bytes(4))
 
     def done(self) -> bytes:
-        for hole, label in self._holes:
-            struct.pack_into("<i", self._code, hole, self._labels[label] - (hole + 4))
+        for fixup, label in self._fixups:
+            struct.pack_into("<i", self._code, fixup, self._labels[label] - (fixup + 4))
         return bytes(self._code)
 
 

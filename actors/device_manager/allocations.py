@@ -33,10 +33,10 @@ class Allocations:
         """
 
         async def locked() -> T:
-            async with AsyncExitStack() as held:
+            async with AsyncExitStack() as locks:
                 try:
                     async with asyncio.timeout(scaled(LOCK_SECONDS)):
-                        await held.enter_async_context(self._containers.hold(f"{uid}/{container}"))
+                        await locks.enter_async_context(self._containers.hold(f"{uid}/{container}"))
                 except TimeoutError:
                     raise DevicesUnavailable(EARLIER_UNANSWERED) from None
                 return await work()

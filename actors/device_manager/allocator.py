@@ -47,8 +47,8 @@ class Allocator:
             share = self._holdings.get(key)
             if resource is None and share is None and not self._holdings.taken(name):
                 continue
-            served, firm = True, self._holdings.is_firm(key)
-            held = share.ids if share is not None else self._holdings.reserved(key) if firm else None
+            served, committed = True, self._holdings.is_committed(key)
+            held = share.ids if share is not None else self._holdings.reserved(key) if committed else None
             if not already_has(request.uid, request.container, name, needed, resource, held):
                 choice = self._begin(key, needed, request.finished, mask)
                 self._holdings.reserve(key, finish(choice, ()))
@@ -121,12 +121,12 @@ class Allocator:
         try:
             async with self._choosing[key.resource]:
                 plugin, resource, chosen = await self._choose(key, needed, finished, mask)
-                reserved = self._holdings.reserve(key, chosen, firm=True)
-            began = time.monotonic()
+                reserved = self._holdings.reserve(key, chosen, committed=True)
+            started_at = time.monotonic()
             try:
                 response = await plugin.client.allocate(chosen)
             finally:
-                self._actor.metrics.observe(_SECONDS, time.monotonic() - began, resource_name=key.resource)
+                self._actor.metrics.observe(_SECONDS, time.monotonic() - started_at, resource_name=key.resource)
             self._holdings.hold(key, Share(_by_node(chosen, resource), response))
         except PluginError as error:
             raise DevicesUnavailable(str(error)) from None
@@ -143,7 +143,7 @@ class Allocator:
         choice = self._begin(key, needed, finished, mask)
         preferred: list[str] = []
         if choice.missing and plugin.options.preference:
-            preferred = await plugin.client.preferred(choice.askable, choice.taken, needed)
+            preferred = await plugin.client.preferred(choice.preferable, choice.taken, needed)
             choice = self._begin(key, needed, finished, mask)  # others may have reserved some meanwhile
         return plugin, self._inventory.get(key.resource) or Resource(), finish(choice, preferred)
 

@@ -24,7 +24,7 @@ class DeviceChoice(msgspec.Struct, frozen=True):
     missing: int = 0
     candidates: tuple[str, ...] = ()
     """The plugin's preference may choose among these."""
-    askable: frozenset[str] = frozenset()
+    preferable: frozenset[str] = frozenset()
     """available_deviceIDs of the question for the plugin's preference; must_include_deviceIDs is `taken`."""
 
 
@@ -64,12 +64,12 @@ def begin(
         )
     aligned, unaligned, anywhere = _by_affinity(free, resource.devices, mask)
     if missing < len(aligned):
-        return DeviceChoice(first, missing, tuple(aligned), askable=frozenset((*aligned, *first)))
+        return DeviceChoice(first, missing, tuple(aligned), preferable=frozenset((*aligned, *first)))
     first, missing = (*first, *aligned), missing - len(aligned)
     if missing == 0:
         return DeviceChoice(first)
     rest = (*unaligned, *anywhere)
-    return DeviceChoice(first, missing, rest, askable=frozenset((*free, *first)))
+    return DeviceChoice(first, missing, rest, preferable=frozenset((*free, *first)))
 
 
 def finish(choice: DeviceChoice, preferred: Iterable[str]) -> frozenset[str]:

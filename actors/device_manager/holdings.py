@@ -2,7 +2,7 @@
 
 A device is taken from the moment that it is chosen, before its plugin is asked to allocate it (`reserve`), so it is
 never chosen twice; it is held once the plugin has answered (`hold`). Until the plugin is asked, what is reserved for a
-container may be exchanged, and counts as free for that container itself; from then on the reservation is `firm`.
+container may be exchanged, and counts as free for that container itself; from then on the reservation is `committed`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Holdings:
     def __init__(self) -> None:
         self._shares: dict[Key, Share] = {}
         self._reserved: dict[Key, frozenset[str]] = {}
-        self._firm: set[Key] = set()
+        self._committed: set[Key] = set()
 
     def items(self) -> list[tuple[Key, Share]]:
         """Sorted."""
@@ -62,15 +62,15 @@ class Holdings:
         found = [
             devices
             for key, devices in self._taken_devices(resource)
-            if key.uid == uid and container in ("", key.container) and (key in self._shares or key in self._firm)
+            if key.uid == uid and container in ("", key.container) and (key in self._shares or key in self._committed)
         ]
         return frozenset().union(*found)
 
     def reserved(self, key: Key) -> frozenset[str] | None:
         return self._reserved.get(key)
 
-    def is_firm(self, key: Key) -> bool:
-        return key in self._firm
+    def is_committed(self, key: Key) -> bool:
+        return key in self._committed
 
     def taken(self, resource: str, uid: str = "", container: str = "") -> frozenset[str]:
         """The devices that are held or reserved, but not those that this container may exchange; container '': that
@@ -80,7 +80,7 @@ class Holdings:
     def _taken_devices(self, resource: str, uid: str = "", container: str = "") -> Iterator[tuple[Key, frozenset[str]]]:
         yield from ((key, share.ids) for key, share in self._shares.items() if key.resource == resource)
         for key, devices in self._reserved.items():
-            own = key.uid == uid and container in ("", key.container) and key not in self._firm
+            own = key.uid == uid and container in ("", key.container) and key not in self._committed
             if key.resource == resource and not own:
                 yield key, devices
 
@@ -93,22 +93,22 @@ class Holdings:
         return frozenset(free.difference(*(devices for ends, devices in own if not ends)))
 
     # -- changes ------------------------------------------------------------------------------------------------------
-    def reserve(self, key: Key, devices: Collection[str], *, firm: bool = False) -> frozenset[str]:
+    def reserve(self, key: Key, devices: Collection[str], *, committed: bool = False) -> frozenset[str]:
         """Reserve devices in place of the container's reservation. Returns the new one."""
         self._reserved[key] = devices = frozenset(devices)
-        if firm:
-            self._firm.add(key)
+        if committed:
+            self._committed.add(key)
         return devices
 
     def cancel(self, key: Key, reservation: frozenset[str] | None) -> None:
         """Cancel this reservation. A later one stays."""
         if reservation is not None and self._reserved.get(key) is reservation:
             del self._reserved[key]
-            self._firm.discard(key)
+            self._committed.discard(key)
 
     def hold(self, key: Key, share: Share) -> None:
         self._reserved.pop(key, None)
-        self._firm.discard(key)
+        self._committed.discard(key)
         self._shares[key] = share
 
     def forget(self, key: Key) -> None:
@@ -121,5 +121,5 @@ class Holdings:
         for key in gone:
             del self._shares[key]
         self._reserved = {key: devices for key, devices in self._reserved.items() if key.uid != uid}
-        self._firm = {key for key in self._firm if key.uid != uid}
+        self._committed = {key for key in self._committed if key.uid != uid}
         return bool(gone)

@@ -123,14 +123,14 @@ def allocation_of(response: bytes) -> ContainerAllocation:
         found = api.ContainerAllocateResponse.FromString(response)
     except DecodeError:
         raise PluginError("the plugin's answer to Allocate in the checkpoint cannot be read") from None
-    told_otherwise = found.devices or found.mounts or found.envs
+    has_other_edits = found.devices or found.mounts or found.envs
     return ContainerAllocation(
         devices=tuple(DeviceSpec(one.host_path, one.container_path, one.permissions) for one in found.devices),
         mounts=tuple(AllocatedMount(one.host_path, one.container_path, one.read_only) for one in found.mounts),
         environment=dict(found.envs),
         annotations=dict(found.annotations),
         cdi_devices=tuple(one.name for one in found.cdi_devices),
-        only_cdi=bool(found.cdi_devices) and not told_otherwise,
+        only_cdi=bool(found.cdi_devices) and not has_other_edits,
     )
 
 

@@ -12,7 +12,7 @@ from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
 from .inventory import Inventory, ResourceTooLarge
-from .rate_limit import MessagePace
+from .rate_limit import MessageRate
 
 if TYPE_CHECKING:
     from .plugin_client import PluginClient, PluginOptions
@@ -122,17 +122,17 @@ class DevicePlugins:
             await client.close()
 
     async def _follow(self, resource: str, connected: ConnectedPlugin) -> None:
-        pace = MessagePace()
+        pace = MessageRate()
         reason = "it ended the list of its devices"
         try:
             async for devices in connected.client.devices():
                 if self._connected.get(resource) is not connected:
                     return
-                began = time.monotonic()
+                started_at = time.monotonic()
                 self._inventory.check_room(resource, devices)
                 self._inventory.reported(resource, devices)
                 self._changed(resource)
-                await pace.after(began)
+                await pace.after(started_at)
         except (PluginError, ResourceTooLarge) as error:
             reason = str(error)
         await connected.client.close()

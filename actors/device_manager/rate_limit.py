@@ -14,16 +14,16 @@ MOST_SHARE: Final = 0.1
 """The share of this process's time that one stream may use after its burst."""
 
 
-class MessagePace:
+class MessageRate:
     """The rate of one stream. Unread messages wait at their sender."""
 
     def __init__(self) -> None:
         self._bucket = TokenBucket(MESSAGES_A_SECOND, BURST)
 
-    async def after(self, began: float) -> None:
-        """Wait until the next message is read. `began`: the start of the work for this one, by time.monotonic."""
-        await asyncio.sleep(self.pause(began, time.monotonic()))
+    async def after(self, started_at: float) -> None:
+        """Wait until the next message is read. `started_at`: the start of the work for this one, by time.monotonic."""
+        await asyncio.sleep(self.pause(started_at, time.monotonic()))
 
-    def pause(self, began: float, now: float) -> float:
+    def pause(self, started_at: float, now: float) -> float:
         """Seconds."""
-        return max(self._bucket.reserve(now), (now - began) * (1 / MOST_SHARE - 1))
+        return max(self._bucket.reserve(now), (now - started_at) * (1 / MOST_SHARE - 1))

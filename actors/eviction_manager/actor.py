@@ -83,10 +83,10 @@ class EvictionManager(Actor):
         while True:
             if self._evictions.stopping - waited_for:
                 waited_for = await self._timer.until_ended(self._evictions, waited_for)
-            began = self._clock()
+            started_at = self._clock()
             observed = await self._round(disks=disks)
             if not self._evictions.stopping - waited_for:
-                disks = await self._timer.until_next(began, observed)
+                disks = await self._timer.until_next(started_at, observed)
 
     async def _round(self, *, disks: bool) -> NodeObservations:
         observed, now = await self._observer.observe(disks=disks), self._clock()

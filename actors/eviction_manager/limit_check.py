@@ -29,12 +29,12 @@ class LimitCheck:
 
     async def usages(self, pods: list[RunningPod]) -> dict[str, PodUsage]:
         """By UID; none when they cannot be measured."""
-        began = self._clock()
-        due = began - self._measured_at >= self.period
+        started_at = self._clock()
+        due = started_at - self._measured_at >= self.period
         found = await self._reader.disks(pods, volumes=due)
         if found is None:
             return {}
         if due:
-            self._measured_at = began
+            self._measured_at = started_at
             self._volumes = {uid: one.volumes for uid, one in found.items()}
         return {uid: msgspec.structs.replace(one, volumes=self._volumes.get(uid, {})) for uid, one in found.items()}

@@ -57,9 +57,9 @@ class SavedState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """`unfinished`: evictions that continue; `kill`: those whose pod still has to be ended."""
+    """`continuing`: evictions that continue; `kill`: those whose pod still has to be ended."""
 
-    unfinished: tuple[PodEviction, ...]
+    continuing: tuple[PodEviction, ...]
     kill: tuple[PodEviction, ...]
 
 
@@ -67,14 +67,14 @@ def progress(evictions: Iterable[PodEviction], live: LivePods) -> Progress:
     """An eviction is finished when the pod has ended and its status is written, or when the pod does not exist.
     Pure."""
     pods = {pod.uid: pod for pod in live.pods}
-    unfinished = [one for one in evictions if one.uid in pods or not live.complete]
-    unfinished = [
+    continuing = [one for one in evictions if one.uid in pods or not live.complete]
+    continuing = [
         one
-        for one in unfinished
+        for one in continuing
         if one.uid not in pods or not (pods[one.uid].finished and pods[one.uid].status_written)
     ]
-    kill = [one for one in unfinished if one.uid not in pods or not pods[one.uid].finished]
-    return Progress(tuple(unfinished), tuple(kill))
+    kill = [one for one in continuing if one.uid not in pods or not pods[one.uid].finished]
+    return Progress(tuple(continuing), tuple(kill))
 
 
 def _evicted(evictions: Iterable[PodEviction]) -> frozenset[str]:
@@ -137,8 +137,8 @@ class PodEvictions:
         self._stopping = _evicted(now.kill)
         for one in now.kill:
             self._kill(one)
-        if now.unfinished != self._saved.ending:
-            self._save(ending=now.unfinished)
+        if now.continuing != self._saved.ending:
+            self._save(ending=now.continuing)
             self._changed()
 
     def _start(self, eviction: PodEviction) -> None:

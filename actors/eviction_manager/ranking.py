@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Contender(msgspec.Struct, frozen=True, kw_only=True):
+class EvictionCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A pod with its usage of the resource that the node lacks."""
 
     uid: str
@@ -23,16 +23,16 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes, inodes or processes; None: unknown."""
 
 
-def ranked(resource: str, contenders: Iterable[Contender]) -> list[Contender]:
+def ranked(resource: str, candidates: Iterable[EvictionCandidate]) -> list[EvictionCandidate]:
     """The first one is evicted. Equals keep their order."""
-    return sorted(contenders, key=_by_priority if resource == "pids" else _by_request)
+    return sorted(candidates, key=_by_priority if resource == "pids" else _by_request)
 
 
-def _by_request(one: Contender) -> tuple[bool, bool, int, int]:
+def _by_request(one: EvictionCandidate) -> tuple[bool, bool, int, int]:
     if one.used is None:
         return (False, False, one.priority, 0)
     return (True, one.used <= one.request, one.priority, one.request - one.used)
 
 
-def _by_priority(one: Contender) -> tuple[int, bool, int]:
+def _by_priority(one: EvictionCandidate) -> tuple[int, bool, int]:
     return (one.priority, one.used is not None, -(one.used or 0))

@@ -18,7 +18,7 @@ from .thresholds import headroom, is_met
 ROUND_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 30.0
 """Seconds that the next round waits for evicted pods to end."""
-LOOK_SECONDS: Final = 0.25
+POLL_SECONDS: Final = 0.25
 """Interval between observations of memory that is only just above a threshold."""
 FILL_BYTES_A_SECOND: Final = 2 << 30
 """Assumed rate at which a node fills its memory: the next observation comes before the headroom can be gone."""
@@ -32,7 +32,7 @@ class RoundTimer:
     ) -> None:
         self._actor, self._observer, self._clock = actor, observer, clock
         self._watched = tuple(watched)
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._notices: MemoryNotices | None = None
 
     def listen(self, tree: CgroupTree, *, notifies: bool, proc: str) -> None:
@@ -42,7 +42,7 @@ class RoundTimer:
 
     def wake(self) -> None:
         """End the present pause."""
-        self._news.set()
+        self._wakeup.set()
 
     async def until_ended(self, evictions: PodEvictions, waited_for: frozenset[str]) -> frozenset[str]:
         """Wait until the evicted pods have ended, for each pod once. Returns the UIDs of those that have not ended in
@@ -52,15 +52,15 @@ class RoundTimer:
             await self._sleep(REPEAT_SECONDS)
         return evictions.stopping
 
-    async def until_next(self, began: float, last: NodeObservations) -> bool:
+    async def until_next(self, started_at: float, last: NodeObservations) -> bool:
         """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
-        round observes memory only. `began`: the start of the last round, by the clock; `last`: its observation."""
+        round observes memory only. `started_at`: the start of the last round, by the clock; `last`: its observation."""
         was_met = {one for one in self._watched if is_met(one, last.signals)}
         if self._notices is not None:
             self._notices.arm(self._watched, last.signals, self._observer.kubepods)
-        while (remaining := began + ROUND_SECONDS - self._clock()) > 0:
+        while (remaining := started_at + ROUND_SECONDS - self._clock()) > 0:
             room = headroom(self._watched, last.signals)
-            pause = remaining if room is None else min(remaining, max(LOOK_SECONDS, room / FILL_BYTES_A_SECOND))
+            pause = remaining if room is None else min(remaining, max(POLL_SECONDS, room / FILL_BYTES_A_SECOND))
             await self._sleep(pause)
             last = NodeObservations(self._observer.memory())
             if any(is_met(one, last.signals) for one in self._watched if one not in was_met):
@@ -70,7 +70,7 @@ class RoundTimer:
     async def _sleep(self, seconds: float) -> None:
         timer = self._actor.after(seconds, self.wake)
         try:
-            await self._news.wait()
+            await self._wakeup.wait()
         finally:
             timer.cancel()
-        self._news.clear()
+        self._wakeup.clear()

@@ -122,9 +122,9 @@ def still_met(watched: Iterable[Threshold], observed: Mapping[str, SignalObserva
 def headroom(watched: Iterable[Threshold], observed: Mapping[str, SignalObservation]) -> int | None:
     """Bytes of available memory above the nearest memory threshold that is not met. None: there is none, or memory is
     unknown."""
-    rooms = [
+    margins = [
         one.available - threshold.amount.of(one.capacity)
         for threshold in watched
         if threshold.signal in (MEMORY, ALLOCATABLE_MEMORY) and (one := observed.get(threshold.signal)) is not None
     ]
-    return min((each for each in rooms if each >= 0), default=None)
+    return min((each for each in margins if each >= 0), default=None)

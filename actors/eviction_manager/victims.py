@@ -12,7 +12,7 @@ from actors.shared.kube.quantity import QuantityError
 from .explanation import explain
 from .local_storage import violation
 from .pod_evictions import PREEMPTING, PodEviction
-from .ranking import Contender, ranked
+from .ranking import EvictionCandidate, ranked
 from .resources import RESOURCE_OF, DiskLayout
 from .thresholds import SignalObservation
 from .usage import PodUsage, used_of
@@ -31,8 +31,8 @@ def victim(
 ) -> RunningPod | None:
     """The first pod in the kubelet's ranking."""
     by_uid, resource = {one.uid: one for one in pods}, RESOURCE_OF[signal]
-    contenders = [
-        Contender(
+    candidates = [
+        EvictionCandidate(
             uid=uid,
             priority=one.pod.spec.priority or 0,
             request=_request(one, resource),
@@ -40,7 +40,7 @@ def victim(
         )
         for uid, one in by_uid.items()
     ]
-    first = next(iter(ranked(resource, contenders)), None)
+    first = next(iter(ranked(resource, candidates)), None)
     return by_uid[first.uid] if first is not None else None
 
 

@@ -17,7 +17,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.liveness import CONNECT_SECONDS
-from actors.shared.cri.silence import IMAGE_SERVICE, LOOK_SECONDS, RuntimeSilence
+from actors.shared.cri.silence import IMAGE_SERVICE, POLL_SECONDS, RuntimeSilence
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
@@ -83,12 +83,12 @@ class ImageManager(Actor):
         self._collector.begin()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime
             self._silence = RuntimeSilence(self, IMAGE_SERVICE, agent.image_endpoint)
-            self.every(LOOK_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
+            self.every(POLL_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
 
     async def _look_for_service(self, endpoint: str) -> None:
         arguments = {"path": endpoint.removeprefix("unix://"), "seconds": CONNECT_SECONDS}
         with suppress(DisposableError):
-            if await self.disposable(ANSWERS, arguments, deadline=LOOK_SECONDS):
+            if await self.disposable(ANSWERS, arguments, deadline=POLL_SECONDS):
                 self._silence.answered()
 
     async def _load(self, records: PullRecords) -> None:

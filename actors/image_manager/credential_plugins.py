@@ -54,13 +54,13 @@ class CredentialPlugins:
         providers: Sequence[Provider],
         bin_dir: str,
         identify: Identify,
-        complain: Callable[[str], None],
+        warn: Callable[[str], None],
         *,
         run: Run | None = None,
         metrics: Metrics | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._providers, self._identify, self._complain = providers, identify, complain
+        self._providers, self._identify, self._warn = providers, identify, warn
         self._run: Run = run or (lambda provider, request: ask(provider, bin_dir, request))
         self._clock, self._metrics = clock, metrics
         self._cache: dict[tuple[str, ...], _Cached] = {}
@@ -81,7 +81,7 @@ class CredentialPlugins:
             if provider.tokenAttributes is not None:
                 identity = await self._identify(provider, account)
         except PluginFailed as error:
-            self._complain(f"credential plug-in {provider.name}: {error}")
+            self._warn(f"credential plug-in {provider.name}: {error}")
             return []
         if identity is None:
             return []
@@ -94,7 +94,7 @@ class CredentialPlugins:
             who = _account_key(provider, account, identity) if identity.token else ()
             return self._read_cache(provider, image, who) or await self._join(provider, image, who, identity)
         except PluginFailed as error:
-            self._complain(f"credential plug-in {provider.name}: {error}")
+            self._warn(f"credential plug-in {provider.name}: {error}")
             return Keyring()
 
     def _read_cache(self, provider: Provider, image: str, who: tuple[str, ...]) -> Keyring | None:
@@ -138,7 +138,7 @@ class CredentialPlugins:
 
     async def _measure_run(self, provider: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
         """Raises PluginFailed."""
-        began = self._clock()
+        started_at = self._clock()
         try:
             return await self._run(provider, request)
         except PluginFailed:
@@ -147,7 +147,7 @@ class CredentialPlugins:
             raise
         finally:
             if self._metrics is not None:
-                name, seconds = provider.name, self._clock() - began
+                name, seconds = provider.name, self._clock() - started_at
                 self._metrics.observe("kubelet_credential_provider_plugin_duration", seconds, plugin_name=name)
 
     def _purge(self) -> None:

@@ -42,7 +42,7 @@ class ImageCollector:
     ) -> None:
         """`node_name` is empty for a standalone agent."""
         self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
-        self._clock, self._began = clock, clock()
+        self._clock, self._started_at = clock, clock()
         self._pulls, self._node_name = records, node_name
         self._records: dict[str, ImageRecord] = {}
         self._failures = 0
@@ -94,7 +94,7 @@ class ImageCollector:
         left, failures = dict(self._records), []
         while True:
             disk = await self._disk()
-            collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._began)
+            collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._started_at)
             reasons = ["age"] * collection.aged + ["space"] * (len(collection.remove) - collection.aged)
             removals = zip(collection.remove, reasons, strict=True)
             failed = [text for image_id, reason in removals if (text := await self._remove(image_id, reason))]
@@ -133,9 +133,9 @@ class ImageCollector:
         """IDs of the images of image volumes, which the runtime does not list. Raises CriError."""
         mounted = set[str]()
         for first in range(0, len(containers), _AT_ONCE):
-            asked = (self._status(one.id) for one in containers[first : first + _AT_ONCE])
+            statuses = (self._status(one.id) for one in containers[first : first + _AT_ONCE])
             mounted.update(
-                name for one in await asyncio.gather(*asked) if one is not None for name in one.mounted_images
+                name for one in await asyncio.gather(*statuses) if one is not None for name in one.mounted_images
             )
         return {image.id for image in images if mounted & {image.id, *image.tags, *image.digests}}
 

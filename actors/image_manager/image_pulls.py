@@ -62,7 +62,7 @@ class ImagePulls:
         try:
             reference = parse(question.image)
         except ReferenceInvalid as error:
-            self._metrics.asked(question.policy)
+            self._metrics.requested(question.policy)
             text = f'Failed to apply default image tag "{question.image}": {error}'
             return ImageFailed(question.image, "InvalidImageName", text)
         policy = pull_policy(question.policy, reference)
@@ -71,13 +71,13 @@ class ImagePulls:
             if not always:
                 present = await self._client.image_status(reference.full, question.runtime_handler)
         except CriError as error:
-            self._metrics.asked(policy)
+            self._metrics.requested(policy)
             text = f'Failed to inspect image "{reference.full}": {error.rpc_text}'
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
         usable = present is not None and await self._may_use(question, reference, present)
         missing = policy == "Never" and present is None
         found = None if always else present is not None
-        self._metrics.asked(policy, present=found, pulled=None if missing else not usable)
+        self._metrics.requested(policy, present=found, pulled=None if missing else not usable)
         if present is not None and usable:
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
@@ -167,7 +167,7 @@ class ImagePulls:
     ) -> tuple[str, FoundCredential | None]:
         """Pull with each credential until one is accepted; without credentials anonymously. Returns the image's ref and
         the credential. Raises CriError with the error of each."""
-        spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()
+        spec, pod, started_at = image_spec(question, image), sandbox(question), time.monotonic()
         errors: list[CriError] = []
         tries: list[FoundCredential | None] = [*credentials] or [None]
         for found in tries:
@@ -177,7 +177,7 @@ class ImagePulls:
             except CriError as error:
                 errors.append(error)
                 continue
-            seconds = time.monotonic() - began
+            seconds = time.monotonic() - started_at
             self._events.pulled(image, seconds)
             self._metrics.pulled(image, seconds)
             return image_ref, found

@@ -27,7 +27,7 @@ class PullMetrics:
         self._metrics = metrics
         self._took: dict[str, float] = {}
 
-    def asked(self, policy: str, *, present: bool | None = None, pulled: bool | None = None) -> None:
+    def requested(self, policy: str, *, present: bool | None = None, pulled: bool | None = None) -> None:
         """An image was requested; `pulled`: it must be pulled. None: that was not found out."""
         texts = {None: "unknown", True: "true", False: "false"}
         self._metrics.count(

@@ -169,8 +169,8 @@ def credential_hash(credential: Credential) -> str:
     other."""
     given = {"username": credential.username, "password": credential.password, "email": credential.email}
     text = msgspec.json.encode({name: value for name, value in given.items() if value}).decode()
-    for odd in _ESCAPED:
-        text = text.replace(odd, f"\\u{ord(odd):04x}")
+    for character in _ESCAPED:
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -38,7 +38,7 @@ RELIST: Final = "relist"
 RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
-FIRST_LOOK_SECONDS = 3.0
+FIRST_POLL_SECONDS = 3.0
 """The first relist waits this long for slow status calls; then the workers learn which pods are not known yet."""
 
 
@@ -85,7 +85,7 @@ class Pleg(Actor):
 
     async def on_hello(self, name: ActorName) -> None:
         if name in self._workers():
-            if self._health_check.asked:
+            if self._health_check.checked:
                 self.tell(name, self._health_check.health)
             self._send_all(name)
         elif name == HEARTBEAT_CLIENT:
@@ -114,7 +114,7 @@ class Pleg(Actor):
     # -- the relist -------------------------------------------------------------------------------------------------
     async def relist(self) -> None:
         """List everything. While the runtime does not answer, nothing is reported as changed or gone."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         try:
             sandboxes, containers = await asyncio.gather(
                 self._client.list_pod_sandboxes(), self._client.list_containers()
@@ -126,15 +126,15 @@ class Pleg(Actor):
             return
         self._silence.answered(RELIST)
         if self._listed_at:
-            self.metrics.observe("kubelet_pleg_relist_interval_seconds", began - self._listed_at)
-        self._listed_at = began
+            self.metrics.observe("kubelet_pleg_relist_interval_seconds", started_at - self._listed_at)
+        self._listed_at = started_at
         self._ids = frozenset([*(one.id for one in sandboxes), *(one.id for one in containers)])
         self._count_running(sandboxes, containers)
         first = self._view.listing is None
         relist = runtime_view.relisted(self._view, listing(sandboxes, containers))
         self._view = relist.view
-        await self._ask_for_changes(relist, began, listed_pods(began, relist.changed, sandboxes, containers))
-        self._view = runtime_view.completed(self._view, began)
+        await self._ask_for_changes(relist, started_at, listed_pods(started_at, relist.changed, sandboxes, containers))
+        self._view = runtime_view.completed(self._view, started_at)
         if not self._health_check.health.ready:
             await self.check_health()  # it is back
         elif not self._health_check.health.network_ready:
@@ -143,7 +143,7 @@ class Pleg(Actor):
             self._health_check.send_report()
             for worker in self._workers():
                 self._send_all(worker)
-        self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
+        self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - started_at)
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
     async def _sweep_shims(self) -> None:
@@ -163,7 +163,7 @@ class Pleg(Actor):
             self._send(PodRuntime(uid=uid, at=at))
         started = [task for task in tasks if task is not None]
         if not self._view.relisted_at and started:
-            await asyncio.wait(started, timeout=scaled(FIRST_LOOK_SECONDS))
+            await asyncio.wait(started, timeout=scaled(FIRST_POLL_SECONDS))
 
     def _on_status(self, uid: str, outcome: PodRuntime | Failure) -> None:
         """A status call has ended."""

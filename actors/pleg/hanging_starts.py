@@ -35,8 +35,8 @@ def start_found(state: HangingStarts, container_id: str, now: float, known: Coll
 
 def overdue(state: HangingStarts, container_id: str, now: float) -> bool:
     """Whether this start is the reason to restart the runtime now."""
-    rested = state.restarted_at is None or now - state.restarted_at >= PAUSE_SECONDS
-    return rested and now - state.since.get(container_id, now) >= HANGS_SECONDS
+    is_over = state.restarted_at is None or now - state.restarted_at >= PAUSE_SECONDS
+    return is_over and now - state.since.get(container_id, now) >= HANGS_SECONDS
 
 
 def runtime_restarted(state: HangingStarts, now: float) -> HangingStarts:

@@ -48,9 +48,9 @@ class RuntimeHealthCheck:
         return self._answers.health
 
     @property
-    def asked(self) -> bool:
+    def checked(self) -> bool:
         """Whether this incarnation has asked the runtime."""
-        return self.health is not runtime_health.NOT_ASKED
+        return self.health is not runtime_health.NOT_CHECKED
 
     async def check(self) -> RuntimeStatus | None:
         """Ask for the status and report it; None if the runtime does not answer."""

@@ -16,13 +16,13 @@ NETWORK: Final = "pod network"
 CONDITION: Final = "runtime condition"
 _SEMANTIC: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)")
 _NUMBERS: Final = re.compile(r"v?(\d+(?:\.\d+)+)")
-NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked yet")
+NOT_CHECKED: Final = RuntimeHealth(False, False, "the runtime has not been asked yet")
 
 
 class RuntimeAnswers(msgspec.Struct, frozen=True):
     """The runtime's answers about itself."""
 
-    health: RuntimeHealth = NOT_ASKED
+    health: RuntimeHealth = NOT_CHECKED
     """For the pod workers."""
     status: RuntimeStatus = RuntimeStatus()
     """Its last answer."""

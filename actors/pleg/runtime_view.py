@@ -56,9 +56,9 @@ def relisted(view: RuntimeView, listing: Listing) -> Relist:
     return Relist(after, changed=frozenset(touched & uids), gone=frozenset(touched - uids))
 
 
-def completed(view: RuntimeView, began: float) -> RuntimeView:
+def completed(view: RuntimeView, started_at: float) -> RuntimeView:
     """The relist with this start is complete: `relisted`, and at first the status calls, are stored."""
-    return msgspec.structs.replace(view, relisted_at=began)
+    return msgspec.structs.replace(view, relisted_at=started_at)
 
 
 def answered(view: RuntimeView, pod: PodRuntime) -> RuntimeView:

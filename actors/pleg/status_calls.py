@@ -81,9 +81,9 @@ class StatusCalls:
     async def _outcome(self, uid: str, listed: ListedPod | None) -> PodRuntime | Failure:
         try:
             async with self._room, asyncio.timeout(scaled(DEADLINE_SECONDS)):
-                began = time.monotonic()
+                started_at = time.monotonic()
                 found = await self._query_pod(uid, listed)
-                self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - began)
+                self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - started_at)
                 return found
         except (CriError, TimeoutError) as error:
             return Failure(str(error) or f"no answer in {scaled(DEADLINE_SECONDS):.0f} s")

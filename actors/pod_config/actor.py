@@ -122,7 +122,7 @@ class PodConfig(Actor):
         before, self._chosen = self._chosen, chosen.pods
         self._duplicates = chosen.errors
         self._report(chosen.errors)
-        self._validation_events.namesakes(chosen.namesakes)
+        self._validation_events.name_conflicts(chosen.name_conflicts)
         self._seen_times.keep(chosen.pods)
         self._quarantined.forget_changed(self._data_of)
         self._count_quarantined()

@@ -135,20 +135,20 @@ class Shard(Actor):
                 worker.publish_again()
             self._quarantine.report()
         if name == CONTAINER_MANAGER:
-            self._reaffirm()
+            self._recount_pods()
             self.start_task(self._learn_allocatable(), "allocatable")
         if name == VOLUME_MANAGER:
             for worker in self.pods.values():
                 worker.renew_volumes()
         self._inventory_reports.report_to(name)
 
-    def _reaffirm(self) -> None:
+    def _recount_pods(self) -> None:
         """A new container manager knows no pods."""
         for worker in self.pods.values():
-            worker.reaffirm()
+            worker.recount()
         self._quarantine.count()
         for worker in self.pods.values():
-            worker.retry_resize(told=False)
+            worker.retry_resize(by_container_manager=False)
 
     def _report_soon(self) -> None:
         self._inventory_reports.report_soon()
@@ -209,7 +209,7 @@ class Shard(Actor):
     @on(ResizeMayFit)
     def on_resize_may_fit(self, message: ResizeMayFit, sender: Address) -> None:
         if message.uid in self.pods:
-            self.pods[message.uid].retry_resize(told=True)
+            self.pods[message.uid].retry_resize(by_container_manager=True)
 
     @on(RetryMounts)
     def on_retry_mounts(self, message: RetryMounts, sender: Address) -> None:

@@ -30,7 +30,7 @@ from .messages import PodAddress, ProbedPod
 from .outcome import ProbeOutcome
 from .probe_type import Key, ProbeTools, Runtime, Subject
 from .probe_types import ProbeTypes
-from .probed_pods import PodProbes, ProbeState, is_news, probed, replaced, updated
+from .probed_pods import PodProbes, ProbeState, must_notify, probed, replaced, updated
 from .schedule import Schedule
 
 
@@ -51,10 +51,10 @@ class Prober(Actor):
         self._runtime = runtime
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self._clock = clock or time.monotonic
-        self._began = self._clock()
+        self._started_at = self._clock()
         self._types = ProbeTypes(ProbeTools(self._cri))
         self._schedule = Schedule(self, self._probe, self._input_record)
-        self._set_aside: dict[str, bytes] = {}
+        self._quarantined_pods: dict[str, bytes] = {}
         """JSON by UID, of pods in quarantine."""
 
     @property
@@ -82,7 +82,7 @@ class Prober(Actor):
     def on_probed_pod(self, message: ProbedPod, sender: Address) -> None:
         before = self._pods.get(message.uid)
         if message.gone:
-            self._set_aside.pop(message.uid, None)
+            self._quarantined_pods.pop(message.uid, None)
             self._forget(message.uid)
             return
         if self._refuses(message):
@@ -106,11 +106,11 @@ class Prober(Actor):
         """Whether this version of the pod is in quarantine: it is not probed, which is logged once."""
         refusal = self._quarantine.refusal(message.uid, message.pod)
         if not refusal:
-            self._set_aside.pop(message.uid, None)
+            self._quarantined_pods.pop(message.uid, None)
             return False
-        if self._set_aside.get(message.uid) != message.pod:
+        if self._quarantined_pods.get(message.uid) != message.pod:
             self.log.error("%s is not probed: %s", label_of(message.uid, message.pod), refusal)
-        self._set_aside[message.uid] = message.pod
+        self._quarantined_pods[message.uid] = message.pod
         self._forget(message.uid)
         return True
 
@@ -158,17 +158,17 @@ class Prober(Actor):
 
     def _first_delay(self, state: ProbeState) -> float:
         now = self._clock()
-        return state.first_delay(time.time_ns(), now, now - self._began, self._rng.random())
+        return state.first_delay(time.time_ns(), now, now - self._started_at, self._rng.random())
 
     # -- probing --------------------------------------------------------------------------------------------------
     async def _probe(self, key: Key) -> None:
         """Run one probe, take its outcome, and set its next timer."""
         state = self._pods[key[0]].probes[key]
-        began = time.monotonic()
+        started_at = time.monotonic()
         address = self._addresses.get(key[0], "")
         subject = Subject(key, state.container, state.facts.id, address, state.timeout)
         outcome = await self._types.run(state.probe, subject)
-        took = time.monotonic() - began
+        took = time.monotonic() - started_at
         self._schedule.ran(key)
         known = self._pods.get(key[0])
         if known is None or key not in known.probes:
@@ -184,7 +184,7 @@ class Prober(Actor):
         event = probe_reports.event_of(now, after, outcome)
         if event is not None:
             self.tell(EVENT_CLIENT, event)
-        if is_news(before, after.streak):
+        if must_notify(before, after.streak):
             self._tell_status(key[0], after)
             self._tell_worker(key[0], after, outcome.text)
         delay = after.next_delay(float(self.agent.config.syncFrequency), self._rng.random())

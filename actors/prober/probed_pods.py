@@ -154,7 +154,7 @@ def probed(before: PodProbes, key: Key, outcome: ProbeOutcome) -> PodProbes:
     return msgspec.structs.replace(before, probes={**before.probes, key: msgspec.structs.replace(state, streak=streak)})
 
 
-def is_news(before: Streak, after: Streak) -> bool:
+def must_notify(before: Streak, after: Streak) -> bool:
     """Whether other actors must be notified."""
     return after.result is not before.result or after.on_hold is not before.on_hold
 

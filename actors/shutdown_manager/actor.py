@@ -109,15 +109,15 @@ class ShutdownManager(Actor):
 
     async def _serve(self, logind: Logind) -> None:
         """Serve until the connection is lost."""
-        held = False
+        inhibits = False
         while True:
             preparing = await logind.preparing()
             self._step(ShutdownEvent.PREPARING if preparing else ShutdownEvent.NOT_PREPARING)
-            if not preparing and not held:
+            if not preparing and not inhibits:
                 await self._inhibition.begin(logind)
                 if self._warnings.resolved("logind"):
                     self.log.info("a shutdown of the node waits for its pods")
-            held = not preparing
+            inhibits = not preparing
             # a logind that is restarted meanwhile knows of no shutdown, and sends no signal
             await logind.wait_for_signal(CANCEL_POLL_SECONDS if preparing else None)
 
@@ -139,8 +139,8 @@ class ShutdownManager(Actor):
             self._task = None
 
     async def _end_pods(self, given: tuple[Window, ...]) -> None:
-        began, ending, late = self._clock(), TerminationOrder(given, self._clock()), 0
-        end = began + seconds_in_all(given)
+        started_at, ending, late = self._clock(), TerminationOrder(given, self._clock()), 0
+        end = started_at + seconds_in_all(given)
         while True:
             found, now = await self._pods(), self._clock()
             orders = ending.step(found.pods, now, complete=found.complete)

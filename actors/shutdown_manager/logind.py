@@ -38,7 +38,7 @@ class Logind:
 
     def __init__(self, drop_in_dir: str = DROP_IN_DIR) -> None:
         self._drop_in_dir = drop_in_dir
-        self._bus = SystemBus(heard=self._handle_signal, lost=self._lose, takes_descriptors=True)
+        self._bus = SystemBus(on_signal=self._handle_signal, lost=self._lose, takes_descriptors=True)
         self._signalled, self._is_lost = asyncio.Event(), False
 
     async def connect(self) -> None:

@@ -31,7 +31,7 @@ class TerminationOrder:
     """The termination of all pods. Times are seconds of a monotonic clock."""
 
     def __init__(self, windows: Sequence[Window], now: float) -> None:
-        self._windows, self._at, self._window_began = windows, 0, now
+        self._windows, self._at, self._window_started_at = windows, 0, now
         self._ordered: dict[str, tuple[int, float]] = {}
         """By UID: seconds of grace, and when the pod was ordered last."""
         self.late: list[LivePod] = []
@@ -57,16 +57,16 @@ class TerminationOrder:
     def _window_over(self, pods: list[LivePod], now: float, complete: bool) -> bool:
         """Whether the next group's window has begun."""
         left = [pod for pod in pods if group(pod.priority, self._windows) == self._at]
-        end = self._window_began + self._windows[self._at].seconds
+        end = self._window_started_at + self._windows[self._at].seconds
         if now < end and (left or not complete):
             return False
         self.late += left
-        self._at, self._window_began = self._at + 1, min(now, end)
+        self._at, self._window_started_at = self._at + 1, min(now, end)
         return True
 
     def _order(self, pod: LivePod, now: float) -> Order | None:
         """The grace period stays the rest of the window at the pod's first order."""
-        left = 0.0 if self.over else self._window_began + self._windows[self._at].seconds - now
+        left = 0.0 if self.over else self._window_started_at + self._windows[self._at].seconds - now
         grace, ordered = self._ordered.get(pod.uid, (min(max(0, ceil(left)), pod.grace_seconds), now - REPEAT_SECONDS))
         if now < ordered + REPEAT_SECONDS:
             return None

@@ -119,7 +119,9 @@ class StatusManager(Actor):
             return
         self.table.put(after)
         if after.observed.runtime is not None:
-            self._readiness.file.keep_containers(after.uid, {ran.id for ran in after.observed.runtime.containers})
+            self._readiness.file.keep_containers(
+                after.uid, {instance.id for instance in after.observed.runtime.containers}
+            )
         self._refresh(after.uid)
 
     @on(ProbeResult)
@@ -220,22 +222,22 @@ class StatusManager(Actor):
     def _with_status(self, before: TrackedPod) -> TrackedPod:
         """The pod with its current status."""
         api_pod = self.table.api_pod(before)
-        rebased = with_base(before, api_pod) if self.table.api.synced else before
-        pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
+        latest = with_base(before, api_pod) if self.table.api.synced else before
+        pod = latest.pod if api_pod is None else msgspec.structs.replace(latest.pod, status=api_pod.status)
         observation = PodStatusInput(
-            rebased.observed,
+            latest.observed,
             pod,
-            self._readiness.of(rebased),
+            self._readiness.of(latest),
             self._clocks.wall_ns(),
             self._devices.claims_of(before.uid),
             self._devices.health_of(before.uid),
         )
-        status = compute(observation, self._node.current, last_status(rebased, api_pod))
-        after = msgspec.structs.replace(rebased, status=status)
+        status = compute(observation, self._node.current, last_status(latest, api_pod))
+        after = msgspec.structs.replace(latest, status=status)
         if self._readiness.file.changed:
             self._saver.save()  # saved before it is reported: the next incarnation must not know less
-        if status != rebased.status:
-            self._measure(rebased, after)
+        if status != latest.status:
+            self._measure(latest, after)
         return after
 
     def _measure(self, before: TrackedPod, after: TrackedPod) -> None:

@@ -201,9 +201,9 @@ class VolumeManager(Actor):
         if not is_uid(message.uid):
             return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}")
         async with self._locks.hold(message.uid):
-            began = self._clock()
+            started_at = self._clock()
             error = await self._teardown.volumes(message.uid)
-        self._mounts.torn_down(message.uid, self._clock() - began, error)
+        self._mounts.torn_down(message.uid, self._clock() - started_at, error)
         if error:
             return VolumesFailed(message.uid, error)
         self._mounts.forget(message.uid)

@@ -35,7 +35,7 @@ class Teardown:
     def __init__(self, actor: Actor, agent: Agent, tools: VolumeTools) -> None:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
-        self._turn = asyncio.Lock()
+        self._reader_lock = asyncio.Lock()
         """Limits the concurrent readers of the mount table, so that other work continues while a thousand pods end at
         once."""
 
@@ -74,7 +74,7 @@ class Teardown:
         return [point for point in points if point != self._pods_dir and not any(one in point for one in without)]
 
     async def _mounts(self, directory: str) -> list[Mount]:
-        async with self._turn:
+        async with self._reader_lock:
             await asyncio.sleep(0)
             return mountinfo.read_below(real_path(directory))
 

@@ -56,9 +56,9 @@ def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
     """The problems that the fork server knows of."""
     if tree.state in ("starting", "stopping"):
         yield Reason("agent", f"it is {tree.state}")
-    told = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
-    yield from told
-    if tree.state == "degraded" and not told:
+    actor_reasons = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
+    yield from actor_reasons
+    if tree.state == "degraded" and not actor_reasons:
         yield Reason("agent", "a part of it is not in service: see `supervise tree`")
     if tree.abandoned:
         yield Reason("agent", f"{tree.abandoned} processes do not end on SIGKILL: they wait in the kernel")
@@ -81,7 +81,7 @@ def unserved_seconds(actor: ActorState) -> float:
     return actor.stopping_seconds if actor.state == "stopping" else actor.uptime
 
 
-def unwell(actor: ActorState) -> str:
+def is_unhealthy(actor: ActorState) -> str:
     """The problem of an actor in service, by its last heartbeat: `busy 3s`, `silent 7s`; '' for
     nothing."""
     if is_silent(actor):

@@ -13,7 +13,7 @@ _POLL_SECONDS = 0.02
 
 def run(context: Context) -> int:
     tree = context.tree()
-    began = time.monotonic()
+    started_at = time.monotonic()
     done = context.ask(Shutdown(), Done)
     if done.error:
         raise CommandError(REFUSED, done.error)
@@ -21,13 +21,13 @@ def run(context: Context) -> int:
         context.show({"stopped": False, "pid": tree.pid}, f"stopping, pid {tree.pid}")
         return OK
     while is_alive(tree.pid):
-        if time.monotonic() - began > context.arguments.wait:
+        if time.monotonic() - started_at > context.arguments.wait:
             raise CommandError(
                 NO_ANSWER,
                 f"pid {tree.pid} has not stopped after {context.arguments.wait:g} s: `supervise tree` shows who is "
                 f"left, `kill -TERM {tree.pid}` ends all at once",
             )
         time.sleep(_POLL_SECONDS)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started_at
     context.show({"stopped": True, "pid": tree.pid, "seconds": round(seconds, 3)}, f"stopped after {seconds:.1f} s")
     return OK

@@ -101,11 +101,11 @@ def table_with_texts(
     shorter = [row[:-1] for row in rows]
     names, cells = without(left_out(header[:-1], shorter, columns, spare), header[:-1], shorter)
     known = dict(zip(header, widths, strict=True)) if widths is not None else None
-    firsts = [[line] for line in table(names, cells, None if known is None else [known[name] for name in names])]
-    if max(len(line) for lines in firsts for line in lines) > columns:
-        firsts = [wrapped("  ".join(row), columns, "  ", "") for row in (names, *cells)]
+    blocks = [[line] for line in table(names, cells, None if known is None else [known[name] for name in names])]
+    if max(len(line) for lines in blocks for line in lines) > columns:
+        blocks = [wrapped("  ".join(row), columns, "  ", "") for row in (names, *cells)]
     below = [wrapped(row[-1], columns, "    ") if row[-1] != "-" else [] for row in rows]
-    return [firsts[0], *([*first, *said] for first, said in zip(firsts[1:], below, strict=True))]
+    return [blocks[0], *([*first, *said] for first, said in zip(blocks[1:], below, strict=True))]
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:
@@ -177,11 +177,11 @@ def branches(actors: Sequence[ActorState], top: str = FORK_SERVER) -> list[tuple
         own = children.get(parent, [])
         for actor in own:
             last = actor is own[-1]
-            bend, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+            branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
             name = actor.name.removeprefix(f"{parent}/")
             if parent == top:
-                bend, below, name = "", "", actor.name
-            drawn.append((indent + bend + name, actor))
+                branch, below, name = "", "", actor.name
+            drawn.append((indent + branch + name, actor))
             draw(actor.name, indent + below)
 
     draw(top, "")

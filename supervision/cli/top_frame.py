@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..protocol import ActorState, Tree
-from .health import of_actors, unwell
+from .health import is_unhealthy, of_actors
 from .text import branches, duration, size
 from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
@@ -43,13 +43,13 @@ class Column(NamedTuple):
 
 def state_style(row: Row) -> str:
     """The style of a cell in the column STATE."""
-    if unwell(row.actor):
+    if is_unhealthy(row.actor):
         return "bad"
     return _STATE_STYLES.get(row.actor.state, "bad")
 
 
 def _state(row: Row) -> str:
-    return unwell(row.actor) or row.actor.state
+    return is_unhealthy(row.actor) or row.actor.state
 
 
 def _work(row: Row) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from ..protocol import FORK_SERVER, ActorState, Tree
 from .command import OK, Context
 from .document import WIDE
-from .health import of_actors, unwell
+from .health import is_unhealthy, of_actors
 from .signals import stopped_by_signal
 from .text import branches, duration, narrow_table, size, terminal_columns, wrapped
 
@@ -62,7 +62,7 @@ def figures(tree: Tree) -> str:
 
 def row(name: str, actor: ActorState) -> tuple[str, ...]:
     state: str = actor.state
-    if since := unwell(actor):
+    if since := is_unhealthy(actor):
         state += f" ({since})"
     return (
         name,

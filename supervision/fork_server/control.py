@@ -62,7 +62,7 @@ class Control:
         self._application, self._loop, self._table = application, loop, table
         self._processes, self._disposables, self._lifecycle = processes, disposables, lifecycle
         self._policies, self._set_policies = policies, set_policies
-        self._began_at = time.monotonic()
+        self._started_at = time.monotonic()
 
     def received(self, connection: ProcessConnection, frame: Frame) -> None:
         """Handle a frame from the control socket: only questions are accepted."""
@@ -112,7 +112,7 @@ class Control:
         """The state of every name in the tree."""
         return Tree(
             pid=os.getpid(),
-            uptime=time.monotonic() - self._began_at,
+            uptime=time.monotonic() - self._started_at,
             state=self._lifecycle.state,
             actors=[_actor_state(child, question) for child in self._table],
             disposables=self._disposables.running,

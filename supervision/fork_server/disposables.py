@@ -44,7 +44,7 @@ class _Order:
     nobody_waits_at: float = math.inf
     """CLOCK_MONOTONIC seconds when the actor stops waiting."""
     timer: ScheduledCall | None = None
-    began: float = 0.0
+    started_at: float = 0.0
     timed_out: bool = False
     answered: bool = False
 
@@ -123,15 +123,15 @@ class Disposables:
         if self._waiting:
             if self._later is not None:
                 self._later.cancel()
-            self._later = self._loop.call_later(0.0, self._look_again)
+            self._later = self._loop.call_later(0.0, self._start_later)
 
     def _start_waiting(self) -> None:
         while len(self._running) < MOST_AT_ONCE and self._waiting and not self._is_busy():
             order = self._take_next()
             if order is None:
                 return
-            order.began = time.monotonic()
-            if order.began > order.nobody_waits_at:
+            order.started_at = time.monotonic()
+            if order.started_at > order.nobody_waits_at:
                 self._answer(order, DisposableResult(kind="Refused", text=f"{order.order.function} waited too long"))
                 continue
             try:
@@ -180,13 +180,13 @@ class Disposables:
         """Whether the limit of busy processes is reached. The next one then starts when one ends or no longer counts as
         busy."""
         busy_since = time.monotonic() - _BUSY_SECONDS
-        if sum(order.began > busy_since for order in self._running.values()) < MOST_BUSY:
+        if sum(order.started_at > busy_since for order in self._running.values()) < MOST_BUSY:
             return False
         if self._later is None:
-            self._later = self._loop.call_later(_BUSY_SECONDS / 2, self._look_again)
+            self._later = self._loop.call_later(_BUSY_SECONDS / 2, self._start_later)
         return True
 
-    def _look_again(self) -> None:
+    def _start_later(self) -> None:
         self._later = None
         self._start_waiting()
 

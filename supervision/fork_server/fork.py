@@ -33,7 +33,7 @@ class ForkPlan:
     """The function that the child runs before it exits."""
     close: Sequence[int] = ()
     """The fork server's own descriptors, which the child closes."""
-    obeys_signals: bool = False
+    handles_signals: bool = False
     """If false, the child ignores stop signals."""
 
 
@@ -85,18 +85,18 @@ def _child(plan: ForkPlan, fork_server: int, before: set[signal.Signals | int]) 
 
 
 def _begin(plan: ForkPlan, fork_server: int) -> None:
-    tie_to_parent(fork_server)
+    set_parent_death_signal(fork_server)
     titles.set_title(plan.title)
     logs.forget()
     random.seed()  # the only fork hook that matters, see fork_hooks.py
     signal.set_wakeup_fd(-1)
-    in_child(obeys=plan.obeys_signals)
+    in_child(handles_signals=plan.handles_signals)
     for fd in plan.close:
         if fd >= 0:  # a connection whose peer is gone may be closed already
             os.close(fd)
 
 
-def tie_to_parent(parent: int) -> None:
+def set_parent_death_signal(parent: int) -> None:
     """Have the kernel kill this process when its parent ends. If the parent has ended already, exit now."""
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -62,7 +62,7 @@ class Janitor:
         os.close(reader)
         self.fd, self.pid = writer, pid
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         """End it: the fork server cleans up by itself."""
         if not self.pid:
             return

@@ -125,7 +125,7 @@ class Launcher:
         assert box is not None  # noqa: S101 - made by _prepare
         if prepared.child_end is None:
             # a program inherits no descriptor: exec closes them
-            return ForkPlan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
+            return ForkPlan(title=child.name, body=lambda: execute(child.spec, box), handles_signals=True)
         inherited = self._context.sockets.of(child.name)
         kept = {box.fd, prepared.child_end.fileno(), *(fd for fds in inherited.values() for fd in fds)}
         if prepared.fd_channel is not None:

@@ -50,13 +50,13 @@ class Lock:
     def __init__(self, directory: Path) -> None:
         """Raises AlreadyRunning, naming the pid that holds it; OSError."""
         self.path = directory / "lock"
-        began, janitor = time.monotonic(), 0
+        started_at, janitor = time.monotonic(), 0
         while not self._try():
             holder = _pid_in(self.path)
             if is_alive(holder):
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
             # the janitor of a killed fork server holds the lock for a moment, or for ever if it was stopped
-            waited = time.monotonic() - began
+            waited = time.monotonic() - started_at
             if waited > scaled(2 * _PATIENCE_SECONDS):
                 raise AlreadyRunning(f"something that the agent with pid {holder} has left still holds {self.path}")
             if waited > scaled(_PATIENCE_SECONDS) and not janitor:

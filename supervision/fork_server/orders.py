@@ -52,11 +52,13 @@ class Orders:
         except WireError as error:
             log.error("%s sent what cannot be read: %s", child.name, error)
             return
-        answer = self._obey(child, connection, frame.ask, message)
+        answer = self._execute(child, connection, frame.ask, message)
         if answer is not None and frame.ask:
             connection.send(answer, frame.ask)
 
-    def _obey(self, child: ProcessEntry, connection: ProcessConnection, ask: int, message: Message) -> Message | None:
+    def _execute(
+        self, child: ProcessEntry, connection: ProcessConnection, ask: int, message: Message
+    ) -> Message | None:
         if isinstance(message, Ready):
             self._processes.in_service(child)
         elif isinstance(message, CreateActor):
@@ -66,7 +68,7 @@ class Orders:
         elif isinstance(message, ServiceState):
             child.troubles.reported(message)
         elif isinstance(message, DiedOnInput):
-            self._excuse(child)
+            self._forgive(child)
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
         elif isinstance(message, ReachedMaxRestartIntensity):
@@ -92,7 +94,7 @@ class Orders:
         elif parent.process.uplink is not None:
             parent.process.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
 
-    def _excuse(self, child: ProcessEntry) -> None:
+    def _forgive(self, child: ProcessEntry) -> None:
         parent = self._table.get(child.parent)
         if parent is not None and parent.process.uplink is not None:
             parent.process.uplink.send(DiedOnInput(child.name))

@@ -38,10 +38,10 @@ class Policies:
 
 
 class PolicyOrders:
-    """Puts ordered policies in force: in the table, at the supervisors, and in the checks (`retune`)."""
+    """Puts ordered policies in force: in the table, at the supervisors, and in the checks (`reschedule`)."""
 
-    def __init__(self, policies: Policies, table: ProcessTable, retune: Callable[[], None]) -> None:
-        self._policies, self._table, self._retune = policies, table, retune
+    def __init__(self, policies: Policies, table: ProcessTable, reschedule: Callable[[], None]) -> None:
+        self._policies, self._table, self._on_change = policies, table, reschedule
 
     def put_in_force(self, order: SetPolicies) -> None:
         """Supervisors that start later get them, too."""
@@ -50,7 +50,7 @@ class PolicyOrders:
             child.apply_policy(changed(child, self._policies.of(child.name, child.policy)))
             if child.kind == "supervisor" and child.process.uplink is not None and child.process.uplink.is_open:
                 child.process.uplink.send(SetPolicies(self._policies.by_name))
-        self._retune()
+        self._on_change()
         log.info("the supervision policy has changed, for %d actors", len(order.policies))
 
 

@@ -30,14 +30,14 @@ class ProgramSilence:
         self.unanswered = 0
         """Consecutive unanswered probes."""
 
-    def probed(self, began: float, answered: bool | None) -> None:
+    def probed(self, started_at: float, answered: bool | None) -> None:
         """Record the result of the probe with this start. None: unknown, for example because no process could be
         started."""
         if answered:
             self._since, self.unanswered = None, 0
         elif answered is False:
             self.unanswered += 1
-            self._since = began if self._since is None else self._since
+            self._since = started_at if self._since is None else self._since
 
     def seconds(self, now: float) -> float:
         """Seconds of silence; 0.0 while it answers."""
@@ -76,13 +76,13 @@ class ProgramProbes:
         if child.state != "running" or child.process.cause is not None or not child.policy.heartbeat_seconds:
             self._schedule(child, probe, ProgramSilence(), child.incarnation, probe.interval_seconds)
             return
-        incarnation, began = child.incarnation, time.monotonic()
+        incarnation, started_at = child.incarnation, time.monotonic()
         order = RunDisposable(
             probe.function, msgspec.msgpack.encode(probe.arguments), scaled(probe.timeout_seconds + _GRACE_SECONDS)
         )
 
         def done(result: DisposableResult) -> None:
-            silence.probed(began, answer_of(result))
+            silence.probed(started_at, answer_of(result))
             silent, allowed = silence.seconds(time.monotonic()), child.policy.heartbeat_seconds
             # meanwhile the program may have ended, be stopping, or have a new policy; a single slow probe may only have
             # waited for its own process

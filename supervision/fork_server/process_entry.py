@@ -70,7 +70,7 @@ class ProcessEntry:
         self.process.cancel_timers()
         return now - self.process.ordered_at
 
-    def asked_to_end(self, cause: Cause, now: float) -> None:
+    def terminating(self, cause: Cause, now: float) -> None:
         self.process.record_cause(cause)
         self.killed(now)
 

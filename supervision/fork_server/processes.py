@@ -108,7 +108,7 @@ class ChildProcesses:
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
             return
         if child.process.cause is None:
-            child.asked_to_end(cause, time.monotonic())
+            child.terminating(cause, time.monotonic())
             self._ask_to_end(child, budget)
         late = f"killed: it did not end within {budget:g} s"
         child.process.add_timer(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))

@@ -11,7 +11,7 @@ from ..spec import ChildSpec
 from .signals import before_program
 
 EXIT_NOT_EXECUTED = 127
-_OURS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
+_OWN_VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
 
 
 def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
@@ -28,7 +28,7 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
 
 def _environment(spec: ChildSpec) -> dict[str, str]:
     # the service manager's variables are for the agent, not for the program
-    inherited = {name: value for name, value in os.environ.items() if name not in _OURS}
+    inherited = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
     return {**inherited, **spec.environment}
 
 

@@ -43,7 +43,7 @@ class RunDirectory:
         self._janitor: Janitor | None = None
         self._changed_at = 0
         """The modification time of the socket directory at the last check."""
-        self._look_again = False
+        self._check_again = False
 
     def start_janitor(self, when_killed: Sequence[str] = ()) -> None:
         """Start the janitor: from now on the files are removed however the fork server ends. `when_killed`: the program
@@ -61,7 +61,7 @@ class RunDirectory:
         if self._janitor is None or pid != self._janitor.pid:
             return False
         log.error("the janitor was killed: another takes its place")
-        self._janitor.dismiss()
+        self._janitor.stop()
         self._restart(self._janitor, loop)
         return True
 
@@ -81,9 +81,9 @@ class RunDirectory:
             return
         self._restore_locks()
         changed_at = self.names.changed_at()
-        if changed_at != self._changed_at or self._look_again:
+        if changed_at != self._changed_at or self._check_again:
             # one more check sees a change during this check, or in the same tick of the file system's clock
-            self._look_again = changed_at != self._changed_at
+            self._check_again = changed_at != self._changed_at
             self._changed_at = changed_at
             changed()
         loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed, changed))
@@ -103,7 +103,7 @@ class RunDirectory:
     def remove(self) -> None:
         """Remove the sockets, end the janitor, release the locks."""
         if self._janitor is not None:
-            self._janitor.dismiss()
+            self._janitor.stop()
         self.names.remove()
         self._release()
 

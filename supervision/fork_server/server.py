@@ -71,7 +71,7 @@ class ForkServer:
         self._processes = processes = ChildProcesses(loop, table, context, self)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
         watch = Watch(loop, table, processes.kill)
-        orders = PolicyOrders(self._policies, table, watch.retune)
+        orders = PolicyOrders(self._policies, table, watch.reschedule)
         self._control = control = Control(
             application, loop, table, processes, self._disposables, self._lifecycle, self._policies, orders.put_in_force
         )

@@ -48,8 +48,8 @@ _ALL_NUMBERS: Final = tuple(int(number) for number in signal.valid_signals() - {
 _DEFAULT, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_SETMASK)
 
 
-def in_child(*, obeys: bool) -> None:
-    """In a child: undo what `handle` did. `obeys`: stop signals end it, else they do nothing.
+def in_child(*, handles_signals: bool) -> None:
+    """In a child: undo what `handle` did. `handles_signals`: stop signals end it, else they do nothing.
 
     They have a handler for that, because what is ignored stays so in the programs that the child starts: `timeout` in a
     credential plug-in would end nothing. Calls of the system that one interrupts are restarted.
@@ -59,8 +59,8 @@ def in_child(*, obeys: bool) -> None:
     for number in _NUMBERS:
         _signal.signal(number, _DEFAULT)
     for number in _STOP_NUMBERS:
-        _signal.signal(number, _DEFAULT if obeys else _do_nothing)
-        if not obeys:
+        _signal.signal(number, _DEFAULT if handles_signals else _do_nothing)
+        if not handles_signals:
             _signal.siginterrupt(number, False)
 
 

@@ -75,7 +75,7 @@ class Watch:
         self._delay = RecentDelay()
         loop.call_later(self._tick, self._check_all)
 
-    def retune(self) -> None:
+    def reschedule(self) -> None:
         """Policies have changed."""
         self._tick = tick_seconds(child.policy for child in self._table)
 

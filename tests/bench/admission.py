@@ -98,9 +98,9 @@ async def _admission(manager: Any, uid: str, **devices: str) -> float:
     container = asking("a", "1", "64Mi")
     container["resources"]["limits"].update(devices)
     question = AdmitPod(uid, encode(pod_of(container, uid=uid)))
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     answer = await manager.deliver(question)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started_at
     assert isinstance(answer, PodAdmitted), answer
     await manager.deliver(ReleasePod(uid))
     return seconds

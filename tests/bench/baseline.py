@@ -46,14 +46,14 @@ class _Bare:
     async def measure(self, pods: int) -> Times:
         await self.client.version()
         self._cgroups.create(self._parent)
-        began = time.time()
+        started_at = time.time()
         made = await asyncio.gather(*(self._start() for _ in range(pods)))
         states = [await self.client.container_status(container) for _, container, _ in made]
-        started = sorted(state.started_ns / 1e9 - began for state in states)
-        began = time.time()
+        started = sorted(state.started_ns / 1e9 - started_at for state in states)
+        started_at = time.time()
         gone = sorted(await asyncio.gather(*(self._end(*pod) for pod in made)))
         self._cgroups.remove(self._parent)
-        return Times(started, [at - began for at in gone])
+        return Times(started, [at - started_at for at in gone])
 
     async def _start(self) -> tuple[str, str, str]:
         async with self._turn:

@@ -32,6 +32,6 @@ def figures() -> list[Figure]:
 
 
 def _seconds(argv: list[str]) -> float:
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     load(argv, HOST)
-    return time.perf_counter() - began
+    return time.perf_counter() - started_at

@@ -76,27 +76,27 @@ class Driver(Actor):
     async def _round_trip(self, name: ActorName) -> dict[str, float]:
         times = []
         for number in range(ROUND_TRIPS):
-            began = time.perf_counter()
+            started_at = time.perf_counter()
             await self.ask(name, Ping(number))
-            times.append((time.perf_counter() - began) * 1e6)
+            times.append((time.perf_counter() - started_at) * 1e6)
         times.sort()
         return {"ask_us_p50": times[ROUND_TRIPS // 2], "ask_us_p99": times[ROUND_TRIPS * 99 // 100]}
 
     async def _pipelined(self, name: ActorName) -> dict[str, float]:
         """Told, each answered by a tell: the receiver answers to the sender's name."""
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         for start in range(0, PIPELINED, AT_ONCE):
             numbers = range(start, start + AT_ONCE)
             await asyncio.gather(*(self.ask(name, Ping(number), timeout=60) for number in numbers))
-        asked = PIPELINED / (time.perf_counter() - began)
+        asked = PIPELINED / (time.perf_counter() - started_at)
         self._pongs, self._done = 0, asyncio.get_running_loop().create_future()
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         for number in range(PIPELINED):
             self.tell(name, Ping(number), deadline=60)
             while number - self._pongs > AT_ONCE:
                 await asyncio.sleep(0.001)
         await asyncio.wait_for(self._done, 60)
-        return {"asks_per_second": asked, "ping_pongs_per_second": PIPELINED / (time.perf_counter() - began)}
+        return {"asks_per_second": asked, "ping_pongs_per_second": PIPELINED / (time.perf_counter() - started_at)}
 
 
 def application(run_dir: Path) -> Application:
@@ -126,7 +126,7 @@ def _kills(fork_server: ForkServerProcess) -> dict[str, float]:
     times = []
     for incarnation in range(2, KILLS + 2):
         pid = fork_server.pid("echo1")
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         os.kill(pid, signal.SIGKILL)
         while True:
             try:
@@ -134,7 +134,7 @@ def _kills(fork_server: ForkServerProcess) -> dict[str, float]:
                 break
             except Exception:  # noqa: BLE001 - any failure means not yet
                 time.sleep(0.0005)
-        times.append((time.perf_counter() - began) * 1e3)
+        times.append((time.perf_counter() - started_at) * 1e3)
         fork_server.wait_running("echo1", incarnation=incarnation)
     return {"kill_to_answering_ms_p50": statistics.median(times), "kill_to_answering_ms_max": max(times)}
 
@@ -142,10 +142,10 @@ def _kills(fork_server: ForkServerProcess) -> dict[str, float]:
 def measure() -> dict[str, float]:
     """All of it; about half a minute."""
     with tempfile.TemporaryDirectory() as directory:
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         fork_server = ForkServerProcess("tests.bench.engine:application", Path(directory) / "run")
         fork_server.wait_ready(30)
-        result: dict[str, float] = {"start_to_ready_ms": (time.perf_counter() - began) * 1e3}
+        result: dict[str, float] = {"start_to_ready_ms": (time.perf_counter() - started_at) * 1e3}
         try:
             result["fork_to_ready_ms"] = _forked_to_ready(fork_server)
             for what in ("round_trip", "pipelined"):
@@ -154,9 +154,9 @@ def measure() -> dict[str, float]:
             result |= _kills(fork_server)
         finally:
             fork_server.process.terminate()
-            began = time.perf_counter()
+            started_at = time.perf_counter()
             fork_server.wait_end(30)
-            result["stop_ms"] = (time.perf_counter() - began) * 1e3
+            result["stop_ms"] = (time.perf_counter() - started_at) * 1e3
     return result
 
 

@@ -29,14 +29,14 @@ def _kill(node: Node, client: Client, name: str) -> float:
     node.wait_whole()
     actors = node.actors()
     down = [one for one in actors if name in (one, "root") or one.startswith(f"{name}/")]
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     os.kill(actors[name].pid, signal.SIGKILL)
     for one in down:
         while not node.in_service(client, one, actors[one].incarnation):
-            if time.perf_counter() - began > KILL_SECONDS:
+            if time.perf_counter() - started_at > KILL_SECONDS:
                 raise NotInTime(f"{one} back in service after {name} was killed\n{node.last_words()}")
             time.sleep(POLL_SECONDS)
-    return time.perf_counter() - began
+    return time.perf_counter() - started_at
 
 
 def hang_some(node: Node) -> dict[str, float]:
@@ -44,20 +44,20 @@ def hang_some(node: Node) -> dict[str, float]:
     node.wait_whole()
     actors = node.actors()
     client = node.client()
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     for name in HUNG:
         os.kill(actors[name].pid, signal.SIGSTOP)
     replaced: dict[str, float] = {}
     try:
         while len(replaced) < len(HUNG):
-            if time.perf_counter() - began > HANG_SECONDS:
+            if time.perf_counter() - started_at > HANG_SECONDS:
                 raise NotInTime(f"replaced after they hung: only {sorted(replaced)}\n{node.last_words()}")
             now = node.actors()
             for name in HUNG:
                 old = actors[name].incarnation
                 new = now[name].incarnation > old and name not in replaced
                 if new and node.in_service(client, name, old):
-                    replaced[name] = time.perf_counter() - began
+                    replaced[name] = time.perf_counter() - started_at
             time.sleep(0.02)
     finally:
         client.close()

@@ -22,9 +22,9 @@ def cpu_percent(node: Node, seconds: float) -> dict[str, float]:
     """Of one core, by process, over so many seconds."""
     pids = processes(node)
     before = {name: cpu_seconds(pid) for name, pid in pids.items()}
-    began = time.monotonic()
+    started_at = time.monotonic()
     time.sleep(seconds)
-    took = time.monotonic() - began
+    took = time.monotonic() - started_at
     return {name: 100 * (cpu_seconds(pid) - before[name]) / took for name, pid in pids.items()}
 
 

@@ -54,11 +54,11 @@ class JoinedBench:
             bare = asyncio.run(floor(self._runtime, size, 1 if size == 1 else AT_ONCE))
             self._floors.setdefault(size, []).append((bare.started[-1], bare.gone[-1]))
         seen = len(found.nodes.events)
-        began = time.time()
+        started_at = time.time()
         found.node.start()
         ready = self._node_ready(found, seen)
         if number or self._plan.rounds == 1:  # the first one may have compiled what it imported
-            self._ready.append(ready - began)
+            self._ready.append(ready - started_at)
         found.node.wait_whole()
         for size in sizes:
             for _ in range(OFTEN if size == 1 else 1):
@@ -86,11 +86,11 @@ class JoinedBench:
             found.create(pod(name))
         running = self._running(found, seen, names)
         self._last.setdefault(number, []).append(max(running[name] - created[name] for name in names))
-        began = time.time()
+        started_at = time.time()
         for name in names:
             found.delete(name)
         found.wait_no_pod(*names, seconds=WAIT_SECONDS)
-        self._gone.setdefault(number, []).append(time.time() - began)
+        self._gone.setdefault(number, []).append(time.time() - started_at)
 
     @staticmethod
     def _running(found: Joined, seen: int, names: list[str]) -> dict[str, float]:
@@ -129,9 +129,9 @@ class JoinedBench:
         victim = next(one for one in found.node.containers() if one.pod_name == "many7")
         found.node.ask_runtime(lambda client: client.stop_container(victim.id, 0))
         found.node.start()
-        began = time.time()
+        started_at = time.time()
         found.pods.until(lambda: found.restarts()["default/many7"] == 1, "what ended meanwhile is told", 60)
-        current = time.time() - began
+        current = time.time() - started_at
         found.wait_pods_ready(*names, seconds=60)
         now = found.running_ids()
         changed = sum(now.get(key) != ids[key] for key in ids if not key.startswith("many7/"))

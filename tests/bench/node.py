@@ -18,7 +18,7 @@ from typing import Final
 
 from actors.shared.config.paths import default_policy_file, run_dir_of
 from actors.shared.linux.cgroup_tree import find
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree
@@ -104,10 +104,10 @@ class Node:
         flags = self._flags()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment[MARK] = str(self.home)
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                tied([*self._program, "start", *flags]),  # a killed test run leaves no agent
+                ends_with_parent([*self._program, "start", *flags]),  # a killed test run leaves no agent
                 cwd=self.sources,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -116,7 +116,7 @@ class Node:
                 start_new_session=True,
             )
         self._until(self.healthy, START_SECONDS, "/healthz ok")
-        return time.perf_counter() - began
+        return time.perf_counter() - started_at
 
     def wait_whole(self, seconds: float = START_SECONDS) -> None:
         """Until every actor is in service."""
@@ -127,7 +127,7 @@ class Node:
         process, self._process = self._process, None
         if process is None:
             return 0.0
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(STOP_SECONDS)
@@ -135,7 +135,7 @@ class Node:
             process.kill()
             process.wait()
         self.exit_code = process.returncode
-        return time.perf_counter() - began
+        return time.perf_counter() - started_at
 
     def remove(self) -> None:
         """Stop it and take away all of it but its pods, which the runtime takes along."""

@@ -12,7 +12,7 @@ from .baseline import Times
 from .node import Node, NotInTime
 from .pods import manifest
 
-LOOK_SECONDS = 0.02
+POLL_SECONDS = 0.02
 """Between two looks at the runtime: seldom enough not to be felt."""
 DEADLINE_SECONDS = 120.0
 
@@ -26,7 +26,7 @@ async def pods_through(node: Node, pods: int) -> Times:
 
 async def start_pods(node: Node, pods: int) -> dict[str, float]:
     """Seconds from its manifest to its container's start, by name of the manifest. Raises NotInTime."""
-    began = time.time()
+    started_at = time.time()
     written = {f"pod{number}": 0.0 for number in range(pods)}
     texts = {name: manifest(name) for name in written}
     for name, text in texts.items():
@@ -41,32 +41,32 @@ async def start_pods(node: Node, pods: int) -> dict[str, float]:
     finally:
         await client.close()
     first = min(written.values())
-    assert began <= first
+    assert started_at <= first
     return {name: started[name] - written[name] for name in written}
 
 
 async def remove_pods(node: Node, names: list[str]) -> list[float]:
     """Withdraw the manifests; seconds until each pod's sandbox was gone and, the last, every trace of it."""
     client = CriClient(node.runtime.endpoint)
-    began = time.time()
+    started_at = time.time()
     gone: dict[str, float] = {}
     try:
         for name in names:
             node.withdraw(name)
         while len(gone) < len(names):
             there = {sandbox.pod_name.removesuffix("-bench") for sandbox in await client.list_pod_sandboxes()}
-            gone |= {name: time.time() - began for name in names if name not in there and name not in gone}
-            if time.time() - began > DEADLINE_SECONDS:
+            gone |= {name: time.time() - started_at for name in names if name not in there and name not in gone}
+            if time.time() - started_at > DEADLINE_SECONDS:
                 raise NotInTime(f"{len(there)} pods are still there\n{node.last_words()}")
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
     finally:
         await client.close()
     while traces := node.traces():
-        if time.time() - began > DEADLINE_SECONDS:
+        if time.time() - started_at > DEADLINE_SECONDS:
             raise NotInTime(f"traces of pods are still there: {sorted(traces)[:3]}\n{node.last_words()}")
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     times = sorted(gone.values())
-    times[-1] = time.time() - began
+    times[-1] = time.time() - started_at
     return times
 
 
@@ -79,4 +79,4 @@ async def _until(count: Callable[[], Awaitable[int]], wanted: int, what: str) ->
     while (found := await count()) < wanted:
         if time.time() > end:
             raise NotInTime(f"{found} of {wanted} {what}")
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)

@@ -145,12 +145,12 @@ class Session:
         self._stops.append(self.node.stop())
 
     def _start(self) -> None:
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         healthz = self.node.start()
         self.node.wait_whole()
         if self._whole or self._plan.rounds == 1:
             self._healthz.append(healthz)
-            self._whole.append(time.perf_counter() - began)
+            self._whole.append(time.perf_counter() - started_at)
         else:  # the first one may have compiled what it imported
             self._whole.append(0.0)
 

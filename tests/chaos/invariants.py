@@ -81,14 +81,14 @@ def badly_reported(injected: Sequence[Injected], incidents: Sequence[Incident], 
     for key in sorted(ordered):
         faults = [one for one in injected if (one.actor, one.pid) == key and one.fault in CAUSES]
         above = [_time(one) for one in incidents if _is_above(one.actor, key[0])]
-        excused = any(
+        forgiven = any(
             0 <= when - one.at < EXCUSED_SECONDS
             for one in faults
             for when in (*killed, *(above if one.fault in FOUND_LATE else ()))
         )
         causes = {cause for one in faults for cause in CAUSES[one.fault]} | {"parent"}
         seen = records.get(key)
-        if faults and seen is None and not excused:
+        if faults and seen is None and not forgiven:
             wrong.append(f"no incident of {faults}")
         elif faults and seen and seen[0].cause not in causes and len(faults) == 1:
             wrong.append(f"{faults} is reported as {seen[0].summary}")

@@ -18,7 +18,7 @@ from tests.support.joined import NODE, Joined
 from .workload import TALKER
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 
 
 class Watching:
@@ -52,7 +52,7 @@ class Watching:
         return [self._look_at_the_lease, self._look_at_deletions, self._follow_a_log]
 
     def _again(self, look: Callable[[], None]) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
+        while not self._stop.wait(POLL_SECONDS):
             try:
                 look()
             except Exception as error:  # noqa: BLE001 - a look that is no good must be seen at the end

@@ -39,10 +39,10 @@ class Chaos(Generic[W]):
         """What does not hold at the end; nothing when all does. The agent has been started."""
         target = self._target
         target.node.wait_whole()
-        began = time.monotonic()
+        started_at = time.monotonic()
         with target.going_on():
             for step in steps:
-                time.sleep(max(0.0, began + step.at - time.monotonic()))
+                time.sleep(max(0.0, started_at + step.at - time.monotonic()))
                 self._do(step)
             target.repair()
         wrong = [line for check in self._checks for line in self._held(check)]

@@ -36,13 +36,13 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     oci.write(made, images.first_images("x86_64"))
     make("wheel", f"DIST={folder}", seconds=BUILD_SECONDS)
     (wheel,) = folder.glob("*.whl")
-    began = time.monotonic()
+    started_at = time.monotonic()
     subprocess.run(["nice", BUILD, wheel, made, kept, folder], check=True, timeout=BUILD_SECONDS)
     found = Machine(folder)
     try:
         built = time.monotonic()
         booted = found.boot()
-        print(f"\nguest: built in {built - began:.0f} s, booted in {booted:.0f} s")
+        print(f"\nguest: built in {built - started_at:.0f} s, booted in {booted:.0f} s")
         yield found
     finally:
         found.kill()

@@ -44,7 +44,7 @@ class Watched:
     events: list[SeenEvent] = field(default_factory=list)
     now: dict[str, Obj] = field(default_factory=dict)
     """Objects as they are, by `namespace/name`."""
-    began: threading.Event = field(default_factory=threading.Event)
+    started_at: threading.Event = field(default_factory=threading.Event)
 
     def until(self, condition: Callable[[], Any], what: str, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -138,7 +138,7 @@ class ApiConnection:
             task.add_done_callback(self._watching.discard)
 
         self._run(begin())
-        assert watched.began.wait(CALL_SECONDS), f"no list of {path}"
+        assert watched.started_at.wait(CALL_SECONDS), f"no list of {path}"
         return watched
 
     async def _follow(self, watched: Watched) -> None:
@@ -168,11 +168,11 @@ class ApiConnection:
         for key in set(watched.now) - set(has):
             _note(watched, "DELETED", watched.now[key])
         for key, one in has.items():
-            if not watched.began.is_set():
+            if not watched.started_at.is_set():
                 watched.now[key] = one
             elif watched.now.get(key) != one:
                 _note(watched, "MODIFIED" if key in watched.now else "ADDED", one)
-        watched.began.set()
+        watched.started_at.set()
         return str(found["metadata"]["resourceVersion"])
 
 

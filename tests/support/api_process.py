@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from tests.support.fork_server_process import ROOT_DIR
 
 READY_SECONDS = 60.0
@@ -49,7 +49,7 @@ class ApiProcess:
         flags += [f"--option={name}={msgspec.json.encode(value).decode()}" for name, value in self._options.items()]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                tied([sys.executable, "-m", "tests.support.apiserver", str(self.folder), *flags]),
+                ends_with_parent([sys.executable, "-m", "tests.support.apiserver", str(self.folder), *flags]),
                 cwd=ROOT_DIR,
                 stdout=log,
                 stderr=log,

@@ -126,7 +126,7 @@ class Assembly:
 
     def __init__(self, home: Path, loop: VirtualLoop, *, node_ip: str = NODE_IP, **config: Any) -> None:
         self.home, self.loop = home, loop
-        self.began = rfc3339(loop.wall_ns()) or ""
+        self.started_at = rfc3339(loop.wall_ns()) or ""
         self.fake = FakeRuntime(clock_ns=loop.wall_ns)
         self.store = ApiNeighbour()
         self.events: list[RecordEvent] = []

@@ -82,9 +82,9 @@ class Host:
         self.commands.append(argv)
         return ""
 
-    async def answer(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
+    async def answer(self, target: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         """As a systemd that does all that it is told."""
-        assert whom == SYSTEMD
+        assert target == SYSTEMD
         self.calls.append((method, body))
         return DBusReply([], [])
 

@@ -65,7 +65,7 @@ def runtime(*containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),), at
 def wanted(which: Pod | None = None) -> PodState:
     """New to its pod worker."""
     which = which or pod()
-    return PodWanted(which, encode(which)).apply(PodState(uid="u", began=NOW))
+    return PodWanted(which, encode(which)).apply(PodState(uid="u", started_at=NOW))
 
 
 def running(which: Pod | None = None, *containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),)) -> PodState:

@@ -46,5 +46,5 @@ class ServiceManager:
 
     def wait_for(self, line: str, count: int = 1, within: float = 20.0) -> None:
         """Until it hears from now on so many of what is told again and again, in so many seconds."""
-        began = time.monotonic()
-        wait_for(lambda: self.count(line, max(began, time.monotonic() - within)) >= count)
+        started_at = time.monotonic()
+        wait_for(lambda: self.count(line, max(started_at, time.monotonic() - within)) >= count)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from tests.support.waiting import wait_for
 
 ADDRESS = "DBUS_SYSTEM_BUS_ADDRESS"
@@ -52,14 +52,16 @@ class SystemBus:
         log = (self._folder / "bus.log").open("ab")
         with log:
             self._daemon = subprocess.Popen(
-                tied(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile", "--nosyslog"]),
+                ends_with_parent(
+                    ["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile", "--nosyslog"]
+                ),
                 stdout=log,
                 stderr=log,
             )
             wait_for((self._folder / "bus").exists)
             before = len(self.seen("ready"))
             self._logind = subprocess.Popen(
-                tied([
+                ends_with_parent([
                     sys.executable, "-m", "tests.support.fake_logind", str(self.drop_in_dir), str(self._delay),
                     str(self._events),
                 ]),

@@ -125,11 +125,11 @@ class Echo(Actor):
 
     @on(Tell)
     def on_tell(self, message: Tell, sender: Address) -> Said:
-        began, data = time.monotonic(), bytes(message.size)
+        started_at, data = time.monotonic(), bytes(message.size)
         for value in range(message.count):
             sent = Number(value, data) if message.kind == "number" else Latest(value)
             self.tell(ActorName(message.to), sent, deadline=message.deadline)
-        return Said(str(time.monotonic() - began))
+        return Said(str(time.monotonic() - started_at))
 
     @on(AskOther)
     async def on_ask_other(self, message: AskOther, sender: Address) -> Said:

@@ -24,6 +24,6 @@ def in_time(once: Callable[[], float], most: float, tries: int = 3) -> None:
 
 
 def seconds_of(call: Callable[[], object]) -> float:
-    began = time.monotonic()
+    started_at = time.monotonic()
     call()
-    return time.monotonic() - began
+    return time.monotonic() - started_at

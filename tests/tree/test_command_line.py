@@ -66,10 +66,10 @@ def test_commands_answer_in_a_fifth_of_a_second(wedged: Agent) -> None:
         walls: list[float] = []
         processor: list[float] = []
         while len(walls) < 20 and (min(processor, default=1) >= 0.2 or min(walls) >= 2):
-            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+            before, started_at = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             assert wedged.supervise(*command.split()).returncode == (3 if command == "status" else 0)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            walls.append(time.monotonic() - began)
+            walls.append(time.monotonic() - started_at)
             processor.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         assert min(processor) < 0.2, (command, processor)
         assert min(walls) < 2, (command, walls)

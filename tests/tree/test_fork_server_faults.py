@@ -91,13 +91,13 @@ def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:
     def once() -> float:
         place = tmp_path / str(next(numbers))
         with fork_server_running(SMALL, place / "run") as fork_server:
-            began = time.monotonic()
+            started_at = time.monotonic()
             _tell(fork_server, "echo", Do("busy", 60))
             fork_server.wait(
                 lambda: fork_server.tree()["echo"].message.endswith("Do"), "what it does is seen from outside"
             )
             fork_server.wait_running("echo", incarnation=2)
-            took = time.monotonic() - began
+            took = time.monotonic() - started_at
             (incident,) = incidents(place / "incidents")
             assert incident["cause"] == "hang"
             assert str(incident["message"]).endswith("Do")
@@ -121,11 +121,11 @@ def test_a_hang_of_the_default_policy_is_replaced_within_twelve_seconds(tmp_path
 
     def once() -> float:
         with fork_server_running(f"{HERE}:default_policies", tmp_path / f"run{next(numbers)}") as fork_server:
-            began = time.monotonic()
+            started_at = time.monotonic()
             fork_server.kill("listener", signal.SIGSTOP)
             _tell(fork_server, "echo", Do("busy", 60))
             fork_server.wait_running("echo", "listener", incarnation=2, timeout=20)
-            return time.monotonic() - began
+            return time.monotonic() - started_at
 
     in_time(once, 12)
 

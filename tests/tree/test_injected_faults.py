@@ -63,12 +63,12 @@ def test_an_exception_is_raised_in_the_next_handler_and_names_its_message(tmp_pa
 
 def test_a_hang_and_a_stop_shorter_than_the_heartbeat_leave_the_process_alone(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"heartbeat_seconds": 8}, "b": {"heartbeat_seconds": 8}}) as found:
-        before, began = found.pids(), time.monotonic()
+        before, started_at = found.pids(), time.monotonic()
         found.inject("a", "hang", seconds=0.5)
         found.inject("b", "stop", seconds=0.5)
         assert found.fork_server.ask(Work("1"), Worked, "a") == Worked("1")
         assert found.fork_server.ask(Work("2"), Worked, "b") == Worked("2")
-        assert time.monotonic() - began > 0.3
+        assert time.monotonic() - started_at > 0.3
         assert found.pids() == before
         assert found.incidents() == []
 
@@ -76,19 +76,19 @@ def test_a_hang_and_a_stop_shorter_than_the_heartbeat_leave_the_process_alone(tm
 def test_a_second_stop_lasts_as_long_as_ordered_despite_the_first(tmp_path: Path) -> None:
     with agent(tmp_path, {"b": {"heartbeat_seconds": 60}}) as found:
         found.inject("b", "stop", seconds=0.3)
-        began = time.monotonic()
+        started_at = time.monotonic()
         found.inject("b", "stop", seconds=1.5)
         assert found.fork_server.ask(Work("1"), Worked, "b", timeout=30) == Worked("1")
-        assert time.monotonic() - began >= 1.5
+        assert time.monotonic() - started_at >= 1.5
         assert found.incidents() == []
 
 
 def test_slow_delays_each_handler_for_the_ordered_time(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "slow", rate=0.3, seconds=2)
-        began = time.monotonic()
+        started_at = time.monotonic()
         found.fork_server.ask(Work("slow"), Worked, "a")
-        assert time.monotonic() - began >= 0.3
+        assert time.monotonic() - started_at >= 0.3
         time.sleep(2)
         in_time(lambda: seconds_of(lambda: found.fork_server.ask(Work("not slow"), Worked, "a")), 0.3, tries=5)
         assert found.incidents() == []

@@ -41,9 +41,9 @@ def test_systemd_gets_longer_deadlines_on_a_slow_machine(tmp_path: Path) -> None
             told = [systemd.count(line) for line in ("WATCHDOG_USEC=1000000", "EXTEND_TIMEOUT_USEC=450000000")]
             assert told == [1, 1]
             fed = systemd.count("WATCHDOG=1")
-            began = time.monotonic()
+            started_at = time.monotonic()
             wait_for(lambda: systemd.count("WATCHDOG=1") == fed + 4)
-            assert time.monotonic() - began > 1.0  # four times half a second, the first of them sooner
+            assert time.monotonic() - started_at > 1.0  # four times half a second, the first of them sooner
             fork_server.process.send_signal(signal.SIGTERM)
             wait_for(lambda: systemd.count("EXTEND_TIMEOUT_USEC=750000000") == 1)
             fork_server.wait_end()

@@ -262,10 +262,10 @@ def test_a_start_that_always_times_out_is_a_failure_like_others(tmp_path: Path) 
 def test_silence_for_the_heartbeat_is_a_hang_and_zero_means_never(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"heartbeat_seconds": 3}, "b": {"heartbeat_seconds": 0}}) as found:
         found.fork_server.kill("b", signal.SIGSTOP)
-        began = time.monotonic()
+        start = time.monotonic()
         found.fork_server.kill("a", signal.SIGSTOP)
         found.fork_server.wait_running("a", incarnation=2)
-        assert time.monotonic() - began > 1.5
+        assert time.monotonic() - start > 1.5
         found.fork_server.wait(
             lambda: found.fork_server.tree()["b"].heartbeat_age > 5, "the other is silent for longer"
         )

@@ -85,8 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def sample() -> Path:
     """The sample manifest: beside the sources, or in the wheel's data directory."""
-    beside = Path(__file__).parents[3] / "etc" / "pods" / "hello.yaml"
-    return beside if beside.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "pods" / "hello.yaml"
+    in_sources = Path(__file__).parents[3] / "etc" / "pods" / "hello.yaml"
+    return (
+        in_sources if in_sources.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "pods" / "hello.yaml"
+    )
 
 
 class Demo:

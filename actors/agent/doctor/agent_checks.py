@@ -39,9 +39,9 @@ def tree(found: Tree | None, start_words: str, stopped: Collection[int] = ()) ->
     if found is None:
         yield failure("agent", "not running", f"supervise start {start_words}")
         return
-    ill = [line(actor) for actor in found.actors if actor.state != "running"]
-    if ill:
-        yield failure("agent", f"{found.state}: {'; '.join(ill)}", "supervise incidents --full")
+    unhealthy = [line(actor) for actor in found.actors if actor.state != "running"]
+    if unhealthy:
+        yield failure("agent", f"{found.state}: {'; '.join(unhealthy)}", "supervise incidents --full")
         return
     concerns = [*_concerns(found, stopped), *_pod_network(found), *_replaced_actors(found.actors)]
     yield from concerns
@@ -107,7 +107,7 @@ def pods(
 ) -> Iterator[Finding]:
     """The pods that do not run, have failed, do not end in time, or failed lately. `found`: API objects; `events`: the
     recent events of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has."""
-    ill = 0
+    unhealthy = 0
     for pod in found:
         word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)
         runs = word == "Running" and ready == wanted
@@ -117,12 +117,12 @@ def pods(
         late = _late(pod, now) if word == "Terminating" else 0.0
         if word == "Terminating" and late <= LATE_SECONDS:
             continue
-        ill += 1
+        unhealthy += 1
         why = cause(pod, events)
         how = f"{whole_seconds(late)} after its grace period" if late else f"{ready} of {wanted} containers ready"
         text = f"{full_name(pod)}: {word}, {again or how}"
         yield warning("pods", f"{text}; {why.text}" if why.text else text, why.remedy)
-    if not ill:
+    if not unhealthy:
         yield ok("pods", f"{len(found)}, all of them well")
 
 

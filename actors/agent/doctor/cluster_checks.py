@@ -86,7 +86,7 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
     from urllib3.exceptions import HTTPError
 
     try:
-        began = time.time()
+        started_at = time.time()
         found, _, headers = client.VersionApi(api).get_code_with_http_info(_request_timeout=scaled(node_checks.SECONDS))
         ended = time.time()
     except HTTPError as error:
@@ -96,7 +96,7 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
         yield refused(server, error.status, error.reason)
         return
     yield from version(server, found.git_version)
-    yield from clock(headers.get("Date", ""), began, ended)
+    yield from clock(headers.get("Date", ""), started_at, ended)
 
     def rights(api: Any, node: str) -> Iterator[Finding]:
         return permissions.rights(api, node, gates)
@@ -168,16 +168,16 @@ def version(server: str, git_version: str) -> Iterator[Finding]:
         yield ok(API, f"{server}, {git_version}")
 
 
-def clock(date: str, began: float, ended: float) -> Iterator[Finding]:
-    """`date`: the answer's header, in whole seconds; the answer was made between `began` and `ended`."""
+def clock(date: str, started_at: float, ended: float) -> Iterator[Finding]:
+    """`date`: the answer's header, in whole seconds; the answer was made between `started_at` and `ended`."""
     try:
         there = parsedate_to_datetime(date).timestamp()
     except (TypeError, ValueError):
         yield unknown("clock", "the API server says no time")
         return
-    off = max(began - there - 1, there - ended, 0.0)
+    off = max(started_at - there - 1, there - ended, 0.0)
     if off > CLOCK_SECONDS:
-        side = "ahead of" if began > there else "behind"
+        side = "ahead of" if started_at > there else "behind"
         text = f"{off:.0f} s {side} the API server: certificates, tokens and leases are taken for invalid"
         yield failure("clock", text, "timedatectl set-ntp true, or chronyc makestep")
     else:

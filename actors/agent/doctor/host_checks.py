@@ -139,7 +139,7 @@ def _is_shut_down(place: Path, proc: str) -> str:
     """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
     as `rw`."""
     try:
-        mount = mountinfo.covering(mountinfo.read(proc), os.path.realpath(place))
+        mount = mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
     except (OSError, MountInfoError):
         return ""
     for option, text in _SHUT_DOWN.items():

@@ -102,18 +102,18 @@ def _end_of(name: str, ended: Object, events: Sequence[RecentEvent], previous: s
 def _hook_failed(name: str, ended: Object, events: Sequence[RecentEvent]) -> bool:
     """Whether the agent ended the container because its postStart hook had failed."""
     own = [event for event in events if container_of(event.field) == name and event.reason == "FailedPostStartHook"]
-    began = ended.get("startedAt")
-    return any(seconds(began) <= event.last for event in own) if began else False
+    started_at = ended.get("startedAt")
+    return any(seconds(started_at) <= event.last for event in own) if started_at else False
 
 
 def _probe_that_killed(name: str, ended: Object, events: Sequence[RecentEvent]) -> str:
     """The failure of the liveness or startup probe for which the agent ended the container; '' if it did not.
 
     `startedAt` is in whole seconds: what happened in the first one may have ended the container before this one."""
-    began = ended.get("startedAt")
+    started_at = ended.get("startedAt")
     own = [event for event in events if container_of(event.field) == name]
     killed = [event for event in own if event.reason == "Killing" and "probe, will be restarted" in event.message]
-    if not began or not any(event.last >= seconds(began) + 1 for event in killed):
+    if not started_at or not any(event.last >= seconds(started_at) + 1 for event in killed):
         return ""
     failures = [event for event in own if event.reason == "Unhealthy" and not event.message.startswith("Readiness")]
     newest = max(failures, key=lambda event: event.last, default=None)

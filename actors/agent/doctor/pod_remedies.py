@@ -7,7 +7,7 @@ from typing import Final
 
 DOCKER_HUB: Final = "registry-1.docker.io"
 """The host with the images of docker.io, the default registry."""
-_ASKED: Final = re.compile(r'"(https?://[^/"]+)/v2/')
+_REGISTRY_URL: Final = re.compile(r'"(https?://[^/"]+)/v2/')
 _OF_IMAGES: Final = re.compile(
     r"\b(ErrImage\w*|Image(PullBackOff|InspectError)|InvalidImageName|RegistryUnavailable|SignatureValidationFailed)\b"
     r"|(pull|unpack|sandbox) image"
@@ -71,8 +71,8 @@ def remedy_for(sign: str, image: str, namespace: str) -> str:
 
 def _registry(text: str, image: str) -> str:
     """The address that the runtime asked, else the address of the image's registry."""
-    if asked := _ASKED.search(text):
-        return asked[1]
+    if found := _REGISTRY_URL.search(text):
+        return found[1]
     first, slash, _ = image.partition("/")
     named = bool(slash) and ("." in first or ":" in first or first == "localhost")
     return f"https://{first if named and first != 'docker.io' else DOCKER_HUB}"

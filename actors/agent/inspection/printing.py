@@ -16,18 +16,18 @@ WATCH_SECONDS: Final = 1.0
 
 def watch(show: Callable[[], object]) -> None:
     """Show it each second, until Ctrl-C. If an actor or the agent does not answer, report that once and wait."""
-    told = False
+    is_warned = False
     while True:
         time.sleep(WATCH_SECONDS)
         try:
             show()
-            told = False
+            is_warned = False
         except CommandError as error:
             if error.code not in (NO_ANSWER, NOT_RUNNING):
                 raise
-            if not told:
+            if not is_warned:
                 warn(f"{error}; waiting for it")
-            told = True
+            is_warned = True
 
 
 def print_lines(*lines: str) -> None:

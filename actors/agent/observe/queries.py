@@ -26,7 +26,7 @@ MOST_INCIDENTS: Final = 200
 MOST_EVENTS: Final = 200
 FLOW_SECONDS: Final = 1.0
 """Seconds for one actor to report its received messages."""
-ASKED_AT_ONCE: Final = 8
+QUERIES_AT_ONCE: Final = 8
 Others = Callable[[Context, Tree], Iterable[Reason]]
 
 
@@ -67,7 +67,7 @@ class AgentQueries:
             except CommandError as error:
                 return str(error)
 
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
             answers = list(pool.map(ask, names))
         problems = [answer for answer in answers if isinstance(answer, str)]
         counts = [answer for answer in answers if not isinstance(answer, str)]

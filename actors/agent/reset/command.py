@@ -84,11 +84,11 @@ def _reset(context: Context, scope: Scope) -> int:
 
 
 def _remove(context: Context, scope: Scope, before: HostResources, pods: Sequence[RuntimePod]) -> int:
-    with ExitStack() as held:
+    with ExitStack() as locks:
         for directory in (scope.state_dir, scope.starts[-1].run_dir):
             if os.path.isdir(directory):
                 try:
-                    held.callback(Lock(Path(directory)).release)
+                    locks.callback(Lock(Path(directory)).release)
                 except AlreadyRunning as error:
                     raise CommandError(REFUSED, f"{error}: stop it first") from None
         alone = not [*kubelets()]

@@ -55,7 +55,7 @@ class EventClient(ApiActor):
         super().__init__()
         self._clock, self._wall_ns, self._rng = clock, wall_ns, rng
         self._correlator, self._backlog = Correlator(), EventBacklog()
-        self._history, self._began_at = EventHistory(), wall_ns() / 1e9
+        self._history, self._started_at = EventHistory(), wall_ns() / 1e9
         self._instances = InstanceEvents()
         self._more_events = asyncio.Event()
 
@@ -79,7 +79,7 @@ class EventClient(ApiActor):
 
     @on(GetRecentEvents)
     def on_get_recent_events(self, message: GetRecentEvents, sender: Address) -> RecentEvents:
-        return RecentEvents(self._history.all(), self._began_at)
+        return RecentEvents(self._history.all(), self._started_at)
 
     def _queue(self, message: RecordEvent) -> None:
         content = NewEvent(**{name: getattr(message, name) for name in NewEvent.__struct_fields__})

@@ -92,7 +92,9 @@ class HeartbeatClient(ApiActor):
         self._times = StartupTimes(agent_started(os.getppid()))
         self._sources = FactSources(
             self,
-            NodeStatusInput(machine=read_machine(self._root), runtime=RuntimeState(began=self._clocks.monotonic())),
+            NodeStatusInput(
+                machine=read_machine(self._root), runtime=RuntimeState(started_at=self._clocks.monotonic())
+            ),
             self._clocks.monotonic,
             self._host,
             found=self._addresses_found,

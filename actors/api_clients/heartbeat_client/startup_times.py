@@ -19,8 +19,8 @@ def since_boot() -> float:
 
 def agent_started(pid: int) -> float:
     """The start of the process, in seconds since boot; the current time if it cannot be read."""
-    began = process_stat.started(pid)
-    return since_boot() if began is None else began
+    started_at = process_stat.started(pid)
+    return since_boot() if started_at is None else started_at
 
 
 class StartupTimes:

@@ -113,7 +113,7 @@ class CountedPods:
         """Give the pod's requested resources to others. `why`: as for `withdraw`."""
         if self._ledger.drop(uid):
             self._cgroups.demand_changed()
-            self._resizes.room_is_free(why)
+            self._resizes.resources_freed(why)
 
     def release_unknown(self, inventory: PodInventory) -> None:
         """Release the hardware of pods that no worker has, and forget their resources. `inventory`: the pods of all

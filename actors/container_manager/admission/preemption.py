@@ -22,8 +22,8 @@ from .ledger import Ledger
 
 WAIT_SECONDS: Final = 8.0
 """Seconds that one admission waits for victims to end; then its worker asks again."""
-LOOK_SECONDS: Final = 0.1
-RETELL_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 0.1
+RESEND_SECONDS: Final = 1.0
 KEEP_SECONDS: Final = 60.0
 """Seconds that room is reserved for a pod whose worker does not ask again."""
 
@@ -68,7 +68,7 @@ class Preemption:
         """Make room for a critical pod. Returns why it may not run; None once there is room. Raises StillEnding, also
         if the pod is withdrawn meanwhile."""
         uid = candidate.demand.uid
-        looks = round(WAIT_SECONDS / LOOK_SECONDS)
+        looks = round(WAIT_SECONDS / POLL_SECONDS)
         for look in range(looks):
             if withdrawn():
                 raise StillEnding
@@ -78,16 +78,16 @@ class Preemption:
             if refused is None:
                 self.forget(uid)
                 return None
-            lacking = shortages(candidate.demand, later)
+            shortage = shortages(candidate.demand, later)
             other = refusal(candidate, node, of_resources=False)
-            if other is not None or not (lacking or shortages(candidate.demand, node)):
+            if other is not None or not (shortage or shortages(candidate.demand, node)):
                 self.forget(uid)
                 return other or refused
-            again = look % round(RETELL_SECONDS / LOOK_SECONDS) == 0
-            if lacking and again and (refused := self._preempt(candidate, later)):
+            again = look % round(RESEND_SECONDS / POLL_SECONDS) == 0
+            if shortage and again and (refused := self._preempt(candidate, later)):
                 self.forget(uid)
                 return refused
-            await self._actor.pause(LOOK_SECONDS)
+            await self._actor.pause(POLL_SECONDS)
         self._forget_later(uid)
         raise StillEnding
 
@@ -98,8 +98,8 @@ class Preemption:
         taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))
         running = [one for one in self._ledger.demands() if one.uid not in {uid, *taken}]
         ending = [one for one in running if self._gate.evicted(one.uid)]
-        lacking = shortages(candidate.demand, node)
-        if not without(lacking, ending):
+        shortage = shortages(candidate.demand, node)
+        if not without(shortage, ending):
             self._reserve(candidate.demand, ending)
             return None
         found = victims(candidate.demand, node, running)
@@ -108,7 +108,7 @@ class Preemption:
         self._reserve(candidate.demand, found)
         uids = [one.uid for one in found]
         self._actor.log.info("pods end to admit critical pod %s: %s", uid, ", ".join(uids))
-        self._actor.tell(EVICTION_MANAGER, PreemptPods(uids, next(iter(lacking))), deadline=RETELL_SECONDS)
+        self._actor.tell(EVICTION_MANAGER, PreemptPods(uids, next(iter(shortage))), deadline=RESEND_SECONDS)
         return None
 
     def _reserve(self, demand: Demand, ending: Iterable[Demand]) -> None:

@@ -29,10 +29,10 @@ class ResizeAdmission:
             return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")
         with self._counted.pending.begin(uid) as admission:
             await self._cgroups.ready()
-            asked = WaitingResize(demand_of(uid, before), demand, message.since)
+            waiting = WaitingResize(demand_of(uid, before), demand, message.since)
             refused = self._resizes.infeasible(pod, before)
             if refused is None and not admission.withdrawn:
-                refused = await self._resizes.decide(asked)
+                refused = await self._resizes.decide(waiting)
             if admission.withdrawn:
                 return AdmissionFailed(uid, WITHDRAWN)
             if refused is not None:

@@ -47,7 +47,7 @@ class RunningPods:
             if not admission.withdrawn:
                 label = self._resizes.settled(message.uid)
                 await self._counted.enter(candidate.pod, candidate.demand, limits, admission, running=True)
-                self._resizes.room_is_free(label)
+                self._resizes.resources_freed(label)
 
     def _restore(self, pod: Pod) -> None:
         try:

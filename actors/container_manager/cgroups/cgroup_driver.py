@@ -22,14 +22,14 @@ class CgroupDriverChoice:
     def __init__(self, actor: Actor, agent: Agent, host: str = "") -> None:
         """`host`: the root directory of a fake host."""
         self._actor, self._agent, self._host = actor, agent, host
-        self._asked_at = 0.0
+        self._queried_at = 0.0
         self._final = False
         """The choice is final."""
 
     def due(self, since: float) -> bool:
         """Whether to choose again: the runtime has not answered, and has not been asked since that time (monotonic
         clock)."""
-        return not self._final and self._asked_at < since
+        return not self._final and self._queried_at < since
 
     async def choose(self) -> str:
         """`cgroupfs` or `systemd`."""
@@ -54,6 +54,6 @@ class CgroupDriverChoice:
         except DisposableError as error:
             self._actor.log.warning("the runtime could not be asked for its cgroup driver: %s", error)
             answer = None
-        self._asked_at = time.monotonic()
+        self._queried_at = time.monotonic()
         self._final = answer is not None
         return cast(str, answer or "")

@@ -44,9 +44,9 @@ class CgroupSetup:
     async def renew(self) -> None:
         """Wait for the end of `run`; ask the runtime for its driver again if it has not answered yet."""
         await self.done()
-        asked_at = time.monotonic()
+        queried_at = time.monotonic()
         async with self._choosing:
-            if self._driver.due(asked_at):
+            if self._driver.due(queried_at):
                 driver = await self._driver.choose()
                 if driver != self._cgroups.driver:
                     await self._use(driver)

@@ -85,11 +85,11 @@ class PodCgroups:
         most = limits.memory_bytes
         if most is not None and most != UNLIMITED:
             limits = msgspec.structs.replace(limits, memory_bytes=max(most, self._in_use(name)))
-        began = time.monotonic()
+        started_at = time.monotonic()
         if self._slices is not None:
             await self._slices.update(name, limits)
         self._tree.apply(self.path(name), limits)
-        self._measured("update", time.monotonic() - began)
+        self._measured("update", time.monotonic() - started_at)
 
     def _in_use(self, name: CgroupName) -> int:
         """Bytes of memory."""
@@ -112,12 +112,12 @@ class PodCgroups:
         return self._locks.setdefault(uid, asyncio.Lock())
 
     async def _ensure(self, name: CgroupName, limits: CgroupLimits) -> None:
-        path, began = self.path(name), time.monotonic()
+        path, started_at = self.path(name), time.monotonic()
         if self._slices is not None:
             await self._slices.start(name, limits)
         self._tree.create(path)
         self._tree.apply(path, limits)
-        self._measured("create", time.monotonic() - began)
+        self._measured("create", time.monotonic() - started_at)
 
     # -- existing cgroups -------------------------------------------------------------------------------------------
     def present(self) -> dict[str, list[CgroupName]]:
@@ -142,12 +142,12 @@ class PodCgroups:
         `back`: whether the pod has returned meanwhile; then its cgroup stays.
         """
         left: list[str] = []
-        began = time.monotonic()
+        started_at = time.monotonic()
         async with self._lock(uid):
             for tier in TIERS.values():
                 name = join((*self._top, *tier), f"pod{uid}")
                 left += await self._remove(name, back)
-        self._measured("destroy", time.monotonic() - began)
+        self._measured("destroy", time.monotonic() - started_at)
         return f"still in use: {', '.join(left[:3])}" if left else ""
 
     async def _remove(self, name: CgroupName, back: Callable[[], bool]) -> list[str]:

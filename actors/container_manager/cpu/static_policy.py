@@ -145,8 +145,8 @@ def reusable(state: CpuState, pod: Pod) -> Cpus:
     for container in pod.spec.initContainers:
         if not is_sidecar(container):
             found |= containers.get(container.name, frozenset())
-    staying = [*filter(is_sidecar, pod.spec.initContainers), *pod.spec.containers]
-    return found.difference(*(containers.get(container.name, frozenset()) for container in staying))
+    restartable = [*filter(is_sidecar, pod.spec.initContainers), *pod.spec.containers]
+    return found.difference(*(containers.get(container.name, frozenset()) for container in restartable))
 
 
 # -- hints -----------------------------------------------------------------------------------------------------------

@@ -41,8 +41,10 @@ def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
     for uid, containers in kept.entries.items():
         for name, blocks in containers.items():
             for block in blocks:
-                if lacking := _missing_memory_text(expected, block):
-                    raise StateError(f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment {lacking}")
+                if shortage := _missing_memory_text(expected, block):
+                    raise StateError(
+                        f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment {shortage}"
+                    )
                 expected = taken(expected, block.numaAffinity, block.type, block.size)
     if not _same(expected, kept.machine):
         raise StateError(DIFFERENT)

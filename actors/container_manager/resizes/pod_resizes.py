@@ -109,7 +109,7 @@ class PodResizes:
             self._unsettled[resize.uid] = had
         self._ledger.add(counted)
 
-    def room_is_free(self, why: str) -> None:
+    def resources_freed(self, why: str) -> None:
         """Other pods take less than before. `why`: one of the labels."""
         if self._opened.is_set():
             self._retry(why)

@@ -46,7 +46,7 @@ class TopologyDecision(msgspec.Struct, frozen=True):
 
 def verdict(policy: str, numa: Numa, providers: Iterable[Hints]) -> TopologyDecision:
     """`policy`: best-effort, restricted or single-numa-node."""
-    resources = [_opinion(hints) for one in providers for hints in (one.values() or (None,))]
+    resources = [_preference(hints) for one in providers for hints in (one.values() or (None,))]
     if policy != SINGLE:
         best = merged(numa, resources)
         return TopologyDecision(best, policy != RESTRICTED or best.preferred)
@@ -57,7 +57,7 @@ def verdict(policy: str, numa: Numa, providers: Iterable[Hints]) -> TopologyDeci
     return TopologyDecision(best, best.preferred)
 
 
-def _opinion(hints: Sequence[TopologyHint] | None) -> Sequence[TopologyHint]:
+def _preference(hints: Sequence[TopologyHint] | None) -> Sequence[TopologyHint]:
     """A resource without an opinion allows any node. One whose request cannot be satisfied also does, but not as
     preferred."""
     if hints is None:

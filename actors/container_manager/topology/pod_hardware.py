@@ -98,7 +98,7 @@ class PodHardware:
 
     @contextmanager
     def _measure_admission(self) -> Iterator[None]:
-        began = time.monotonic()
+        started_at = time.monotonic()
         self._metrics.count("kubelet_topology_manager_admission_requests_total")
         try:
             yield
@@ -106,7 +106,7 @@ class PodHardware:
             self._metrics.count("kubelet_topology_manager_admission_errors_total")
             raise
         finally:
-            milliseconds = (time.monotonic() - began) * 1000
+            milliseconds = (time.monotonic() - started_at) * 1000
             self._metrics.observe("kubelet_topology_manager_admission_duration_ms", milliseconds)
 
     async def _reserve_aligned(self, pod: Pod, *, running: bool) -> list[_Reservation]:

@@ -31,10 +31,10 @@ def batches(claims: Iterable[ClaimInfo]) -> dict[str, list[ClaimRef]]:
     return found
 
 
-def check_answer(method: str, asked: Iterable[ClaimRef], errors: Mapping[str, str]) -> None:
+def check_answer(method: str, requested: Iterable[ClaimRef], errors: Mapping[str, str]) -> None:
     """`errors`: the driver's answer by claim UID, '' for success. Raises ResourceClaimError unless all claims
     succeeded."""
-    names = {claim.uid: claim.name for claim in asked}
+    names = {claim.uid: claim.name for claim in requested}
     for uid, error in errors.items():
         if uid not in names:
             raise ResourceClaimError(f"{method} returned result for unknown claim UID {uid}")

@@ -71,7 +71,7 @@ class DraConnection:
     async def _call(self, method: str, request: _Request, kind: type[_Answer]) -> _Answer:
         """Raises ResourceClaimError."""
         path = f"/{_PACKAGE}.{self._service.version}.DRAPlugin/{method}"
-        began, code = time.monotonic(), grpc.StatusCode.OK
+        started_at, code = time.monotonic(), grpc.StatusCode.OK
         call: Any = self._channel.unary_unary(
             path, request_serializer=type(request).SerializeToString, response_deserializer=kind.FromString
         )
@@ -90,7 +90,7 @@ class DraConnection:
             raise ResourceClaimError(f"{method}: {CLOSED}") from None
         finally:
             self._metrics.observe(
-                "dra_grpc_operations_duration_seconds", time.monotonic() - began,
+                "dra_grpc_operations_duration_seconds", time.monotonic() - started_at,
                 driver_name=self._driver, method_name=path, grpc_status_code=code_name(code.name),
             )  # fmt: skip
 

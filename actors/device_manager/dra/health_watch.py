@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from actors.device_manager.rate_limit import MessagePace
+from actors.device_manager.rate_limit import MessageRate
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.actor import Actor, Timer
 from supervision.state_file import read_private, write_private
@@ -78,11 +78,11 @@ class HealthWatch:
 
     async def _read(self, driver: str, connection: DraConnection) -> None:
         """Raises ResourceClaimError."""
-        pace = MessagePace()
+        pace = MessageRate()
         async for devices in connection.watch_health():
-            began = time.monotonic()
+            started_at = time.monotonic()
             self._set(driver, *self.health.reported(driver, devices, self._clock()))
-            await pace.after(began)
+            await pace.after(started_at)
 
     def _set(self, driver: str, health: DraHealth, changed: frozenset[DeviceId]) -> None:
         self.health = health

@@ -134,12 +134,12 @@ class Preparation:
             yield
 
     async def _timed(self, operation: str, work: Coroutine[Any, Any, None]) -> None:
-        began, failed = time.monotonic(), True
+        started_at, failed = time.monotonic(), True
         try:
             await work
             failed = False
         finally:
             self._actor.metrics.observe(
-                "dra_operations_duration_seconds", time.monotonic() - began,
+                "dra_operations_duration_seconds", time.monotonic() - started_at,
                 operation_name=operation, is_error=str(failed).lower(),
             )  # fmt: skip

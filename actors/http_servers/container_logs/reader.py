@@ -38,16 +38,16 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
         if query.tail_lines is not None:
             async for _ in seek_tail(file, query.tail_lines, end):
                 yield b""
-        sieve, rest = LineFilter(query), b""
+        line_filter, rest = LineFilter(query), b""
         quiet, ended = 0.0, False
-        while not sieve.full:
+        while not line_filter.full:
             data = file.read(BLOCK_BYTES if query.follow else max(0, min(BLOCK_BYTES, end - file.tell())))
             if data:
                 quiet = 0.0
                 *lines, rest = (rest + data).split(b"\n")
-                block = b"".join(map(sieve.feed, lines))
-                if sieve.within_line or len(rest) > MAX_LINE_BYTES:
-                    block, rest = block + sieve.feed(rest, ends=False), b""
+                block = b"".join(map(line_filter.feed, lines))
+                if line_filter.within_line or len(rest) > MAX_LINE_BYTES:
+                    block, rest = block + line_filter.feed(rest, ends=False), b""
                 yield block
                 await asyncio.sleep(0)
                 continue
@@ -57,8 +57,8 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
             if replaced is not None:
                 file.close()
                 file, rest = replaced, b""
-                if sieve.within_line:
-                    yield sieve.feed(b"")
+                if line_filter.within_line:
+                    yield line_filter.feed(b"")
                 continue
             if ended:
                 break
@@ -66,8 +66,8 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
             quiet += POLL_SECONDS
             if quiet >= ENDED_POLL_SECONDS:
                 quiet, ended = 0.0, not await running()
-        if (rest or sieve.within_line) and not sieve.full and not query.follow:
-            yield sieve.feed(rest)
+        if (rest or line_filter.within_line) and not line_filter.full and not query.follow:
+            yield line_filter.feed(rest)
     finally:
         file.close()
 

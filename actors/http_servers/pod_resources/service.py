@@ -70,8 +70,8 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _list(self, context: Context) -> api.ListPodResourcesResponse:
         pods = await self._pods(context, active_only=self._active_only)
-        held = await self._resources_in_use(context, pods)
-        return api.ListPodResourcesResponse(pod_resources=[_message(pod, held) for pod in pods])
+        in_use = await self._resources_in_use(context, pods)
+        return api.ListPodResourcesResponse(pod_resources=[_message(pod, in_use) for pod in pods])
 
     async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
         async def answer() -> api.AllocatableResourcesResponse:
@@ -123,8 +123,10 @@ class PodResources(stubs.PodResourcesListerServicer):
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         return pods_in_use(pods.data, active_only=active_only)
 
-    async def _resources_in_use(self, context: Context, pods: list[PodInUse]) -> _Held:
-        return _Held(await self._claims(context, pods), await self._devices(context), await self._exclusive(context))
+    async def _resources_in_use(self, context: Context, pods: list[PodInUse]) -> _ResourcesInUse:
+        return _ResourcesInUse(
+            await self._claims(context, pods), await self._devices(context), await self._exclusive(context)
+        )
 
     async def _claims(self, context: Context, pods: list[PodInUse]) -> Claims:
         try:
@@ -146,7 +148,7 @@ class PodResources(stubs.PodResourcesListerServicer):
         return answer.found
 
 
-class _Held(NamedTuple):
+class _ResourcesInUse(NamedTuple):
     """The resources that pods hold, from the managers."""
 
     claims: Claims
@@ -154,8 +156,8 @@ class _Held(NamedTuple):
     exclusive: Exclusive
 
 
-def _message(pod: PodInUse, held: _Held) -> api.PodResources:
-    devices, exclusive = held.devices.containers.get(pod.uid, {}), held.exclusive.pods.get(pod.uid, {})
+def _message(pod: PodInUse, in_use: _ResourcesInUse) -> api.PodResources:
+    devices, exclusive = in_use.devices.containers.get(pod.uid, {}), in_use.exclusive.pods.get(pod.uid, {})
     containers = []
     for name in pod.containers:
         own = exclusive.get(name, ContainerExclusive())
@@ -164,19 +166,19 @@ def _message(pod: PodInUse, held: _Held) -> api.PodResources:
             devices=[_device(one) for one in devices.get(name, ())],
             cpu_ids=own.cpus,
             memory=[_memory(one) for one in own.memory],
-            dynamic_resources=dynamic_resources(pod, name, held.claims),
+            dynamic_resources=dynamic_resources(pod, name, in_use.claims),
         )
         containers.append(message)
     return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)
 
 
 def _message_v1alpha1(pod: PodInUse, devices: Devices) -> api.PodResources:
-    held = devices.containers.get(pod.uid, {})
+    in_use = devices.containers.get(pod.uid, {})
     containers = [
         api.ContainerResources(
             name=name,
             devices=[
-                api.ContainerDevices(resource_name=one.resource, device_ids=one.ids) for one in held.get(name, ())
+                api.ContainerDevices(resource_name=one.resource, device_ids=one.ids) for one in in_use.get(name, ())
             ],
         )
         for name in pod.containers[pod.sidecars :]

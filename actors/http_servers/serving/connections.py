@@ -29,7 +29,7 @@ _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _BATCH: Final = 16
 """The most connections accepted in one turn of the loop: each handshake takes some milliseconds."""
-_LOOK_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 10.0
 """Seconds between checks for clients that are gone: an answer may follow a log for days."""
 _ESTABLISHED: Final = 1
 """The state of a connection that the client has not closed in either direction (tcp(7), TCP_INFO)."""
@@ -53,12 +53,12 @@ class BoundedServer(HTTPServer):
         max_authenticated: int = MAX_AUTHENTICATED,
         max_unauthenticated: int = MAX_UNAUTHENTICATED,
         max_unread_bytes: int = MAX_UNREAD_BYTES,
-        look_seconds: float = _LOOK_SECONDS,
+        poll_seconds: float = _POLL_SECONDS,
         **kw: Any,
     ) -> None:
         super().initialize(*args, **{**LIMITS, **kw})
         self._max_authenticated, self._max_unauthenticated = max_authenticated, max_unauthenticated
-        self._max_unread_bytes, self._look_seconds = max_unread_bytes, look_seconds
+        self._max_unread_bytes, self._poll_seconds = max_unread_bytes, poll_seconds
         self._unread: dict[IOStream, int] = {}
         """By connection: bytes of the answer that is being sent; the oldest first."""
         self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
@@ -72,8 +72,8 @@ class BoundedServer(HTTPServer):
             del self._unauthenticated[stream]
             self._owners[stream] = user
         while len(self._owners) > self._max_authenticated:
-            greediest = Counter(self._owners.values()).most_common(1)[0][0]
-            oldest = next(one for one, owner in self._owners.items() if owner == greediest)
+            largest_owner = Counter(self._owners.values()).most_common(1)[0][0]
+            oldest = next(one for one, owner in self._owners.items() if owner == largest_owner)
             del self._owners[oldest]
             oldest.close()
 
@@ -133,7 +133,7 @@ class BoundedServer(HTTPServer):
         if not self._looks:
             self._looks = True
             # not in the context of the request during which a connection came
-            Context().run(IOLoop.current().call_later, self._look_seconds, self._end_what_was_left)
+            Context().run(IOLoop.current().call_later, self._poll_seconds, self._end_what_was_left)
 
     def _end_what_was_left(self) -> None:
         """Close the connections whose clients are gone. While a request is answered, tornado stops reading after what

@@ -10,7 +10,7 @@ from supervision.protocol import Tree
 
 from .sync_loop import SyncLoop
 
-DEAF_SECONDS: Final = 30.0
+UNAVAILABLE_SECONDS: Final = 30.0
 """Seconds of retries of the device plugin socket during which its check passes; the kubelet retries several times
 too."""
 
@@ -22,8 +22,8 @@ def results(tree: Tree | None, sync_loop: SyncLoop) -> dict[str, str]:
 
 def _registration_failure(tree: Tree | None) -> str:
     troubles = tree.troubles if tree is not None else []
-    deaf = any(one.service == REGISTRATION and one.seconds >= DEAF_SECONDS for one in troubles)
-    return "device plugin registration gRPC server failed and no device plugins can register" if deaf else ""
+    unavailable = any(one.service == REGISTRATION and one.seconds >= UNAVAILABLE_SECONDS for one in troubles)
+    return "device plugin registration gRPC server failed and no device plugins can register" if unavailable else ""
 
 
 def report(found: Mapping[str, str], excluded: Iterable[str], *, verbose: bool) -> tuple[bool, str]:

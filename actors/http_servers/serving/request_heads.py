@@ -14,7 +14,7 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
 
 from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
 
-STRANGER_BYTES: Final = 64 * 1024
+UNAUTHENTICATED_BYTES: Final = 64 * 1024
 """The limit in bytes for unauthenticated callers. A caller with a valid client certificate, such as the API server, or
 that was authenticated on this connection, may send a MiB: the command of an exec is in the path."""
 MAX_LINES: Final = 256
@@ -40,7 +40,7 @@ class RequestHeads:
             self._has_certificate = await self._show_certificate()
         if self._stream.closed():  # tornado would still answer requests in its buffer
             raise StreamClosedError
-        most = max_bytes if self._has_certificate or self._is_known() else STRANGER_BYTES
+        most = max_bytes if self._has_certificate or self._is_known() else UNAUTHENTICATED_BYTES
         head = await self._read(end, max_bytes=most)
         if head.count(b"\n") <= MAX_LINES:
             return head

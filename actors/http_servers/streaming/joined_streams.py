@@ -22,7 +22,7 @@ CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
 """Seconds for a runtime to take the last input of a caller that has closed, and for a caller to close after the last
 output. If a connection is closed with unread input, it is reset, and output on its way to the caller is lost."""
-LOOK_SECONDS: Final = 5.0
+POLL_SECONDS: Final = 5.0
 """Seconds between checks for a caller that is gone: its end comes behind input that nobody reads while the runtime
 takes none."""
 
@@ -52,12 +52,12 @@ async def run(
     """Run both directions until one of them ends; then both connections are closed."""
     activity = Activity()
     tasks = [asyncio.ensure_future(direction(activity)) for direction in (from_caller, from_runtime)]
-    inward, outward = tasks
+    from_client, from_upstream = tasks
     try:
         await _first_end(tasks, caller, activity, idle_seconds)
-        if outward.done() and not caller.closed():
+        if from_upstream.done() and not caller.closed():
             _end_output(caller)
-            await asyncio.wait([inward], timeout=LINGER_SECONDS)
+            await asyncio.wait([from_client], timeout=LINGER_SECONDS)
     finally:
         for task in tasks:
             task.cancel()
@@ -75,7 +75,7 @@ async def _first_end(
             return
         if quiet >= LINGER_SECONDS and not caller.closed() and has_left(caller.socket):
             return
-        timeout = min(LOOK_SECONDS, idle_seconds - quiet) if idle_seconds else LOOK_SECONDS
+        timeout = min(POLL_SECONDS, idle_seconds - quiet) if idle_seconds else POLL_SECONDS
         done, _ = await asyncio.wait(directions, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if done:
             return

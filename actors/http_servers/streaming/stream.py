@@ -101,11 +101,13 @@ def translated_protocol(handler: ServerHandler) -> str:
 
 
 async def _join(handler: ServerHandler, target: Target) -> None:
-    asked, spoken = handler.request.headers, translated_protocol(handler)
-    if spoken and (spoken == stream_translator.V5) != (target.streams is not None):
-        raise HttpError(_BAD_REQUEST, f"the protocol {spoken} is not for this stream")
-    method = "POST" if spoken else handler.request.method or "GET"
-    headers = stream_translator.upstream_headers(asked, spoken) if spoken else asked
+    request_headers, stream_protocol = handler.request.headers, translated_protocol(handler)
+    if stream_protocol and (stream_protocol == stream_translator.V5) != (target.streams is not None):
+        raise HttpError(_BAD_REQUEST, f"the protocol {stream_protocol} is not for this stream")
+    method = "POST" if stream_protocol else handler.request.method or "GET"
+    headers = (
+        stream_translator.upstream_headers(request_headers, stream_protocol) if stream_protocol else request_headers
+    )
     upstream, answer = await open_upstream(target.url, method, headers)
     if answer.status != 101:
         raise HttpError(answer.status if answer.status >= _BAD_REQUEST else 500, answer.body or "the runtime refused")
@@ -115,16 +117,18 @@ async def _join(handler: ServerHandler, target: Target) -> None:
     caller = handler.detach()
     caller.set_nodelay(True)
     handler.set_status(answer.status)  # for the log and the span: the answer itself is the runtime's
-    if asked["Upgrade"].lower() == "websocket":
+    if request_headers["Upgrade"].lower() == "websocket":
         kind = handler.request.path.split("/", 2)[1].lower()
         handler.state.actor.metrics.count("kubelet_websocket_streaming_requests_total", subresource=kind)
     try:
-        await caller.write(accepted(asked["Sec-WebSocket-Key"], spoken) if spoken else answer.head)
+        await caller.write(
+            accepted(request_headers["Sec-WebSocket-Key"], stream_protocol) if stream_protocol else answer.head
+        )
     except StreamClosedError:
         upstream.close()
         return
     idle = handler.state.agent.config.streamingConnectionIdleTimeout
-    if not spoken:
+    if not stream_protocol:
         await join(caller, upstream, idle)
         return
     between = stream_translator.Tunnel() if target.streams is None else stream_translator.Channels(target.streams)

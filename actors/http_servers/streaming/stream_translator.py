@@ -40,9 +40,9 @@ def protocol(headers: HTTPHeaders) -> str:
     return next((one for one in (V5, TUNNEL) if one in offered), "")
 
 
-def upstream_headers(headers: HTTPHeaders, spoken: str) -> HTTPHeaders:
+def upstream_headers(headers: HTTPHeaders, stream_protocol: str) -> HTTPHeaders:
     """The headers of the request to the runtime."""
-    found = HTTPHeaders({"Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": _STREAMS_BY[spoken]})
+    found = HTTPHeaders({"Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": _STREAMS_BY[stream_protocol]})
     if "User-Agent" in headers:
         found["User-Agent"] = headers["User-Agent"]
     return found

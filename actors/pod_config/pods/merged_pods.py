@@ -24,7 +24,7 @@ class MergedPods(msgspec.Struct, frozen=True):
 
     pods: dict[str, PodCandidate]
     errors: list[str]
-    namesakes: list[PodCandidate] = []
+    name_conflicts: list[PodCandidate] = []
     """The pods that were not chosen because another pod of their source has their name."""
 
 
@@ -34,21 +34,21 @@ def choose(sources: Iterable[list[PodCandidate]], before: Mapping[str, PodCandid
     Of two pods, the one that was in `before` from the same place stays, so that a copy of a manifest never replaces a
     running pod; otherwise the first one.
     """
-    incumbents = {(pod.full_name, pod.place) for pod in before.values()}
+    running = {(pod.full_name, pod.place) for pod in before.values()}
     pods: dict[str, PodCandidate] = {}
     errors: list[str] = []
-    namesakes: list[PodCandidate] = []
+    name_conflicts: list[PodCandidate] = []
     for source in sources:
         names: dict[str, str] = {}
-        for pod in sorted(source, key=lambda each: (each.full_name, each.place) not in incumbents):
+        for pod in sorted(source, key=lambda each: (each.full_name, each.place) not in running):
             owner = names.get(pod.full_name) or (pods[pod.uid].place if pod.uid in pods else "")
             if owner:
-                namesakes += [pod] if pod.full_name in names and pod.uid not in pods else []
+                name_conflicts += [pod] if pod.full_name in names and pod.uid not in pods else []
                 errors.append(f"{pod.place}: pod {pod.full_name} is also in {owner}, which stays")
                 continue
             names[pod.full_name] = pod.place
             pods[pod.uid] = pod
-    return MergedPods(pods, sorted(errors), namesakes)
+    return MergedPods(pods, sorted(errors), name_conflicts)
 
 
 def operations(before: Mapping[str, PodCandidate], now: Mapping[str, PodCandidate]) -> list[PodOperation]:

@@ -124,7 +124,7 @@ class ManifestDirectory:
         """Handle the inotify events of the watched directory."""
         changes = changes_of(watch.read())
         if changes.relist or watch.directory != os.path.abspath(self.path):
-            self._look_at_path(watch, changes.look | changes.created | changes.moved_away, changes.relist)
+            self._look_at_path(watch, changes.look | changes.created | changes.moved_out, changes.relist)
             return
         self._files.allow(READ_SECONDS)
         if changes.deleted:
@@ -138,7 +138,7 @@ class ManifestDirectory:
             self._files.look(os.path.join(self.path, name), time.time_ns())
         if changes.created and self._files.unsettled:
             self._actor.after(SETTLE_SECONDS, self._scan)
-        if changes.moved_away:
+        if changes.moved_out:
             self._actor.after(REPLACED_SECONDS, self._scan)
         self._after_reading()
 

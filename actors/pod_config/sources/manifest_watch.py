@@ -26,7 +26,7 @@ class Changes(msgspec.Struct):
     """New files and links: a link is complete at once, a file only when its writer closes it."""
     deleted: set[str] = msgspec.field(default_factory=set)
     """The files in `look` that were deleted: if one exists again, it is a new file."""
-    moved_away: set[str] = msgspec.field(default_factory=set)
+    moved_out: set[str] = msgspec.field(default_factory=set)
     """Files that were moved away: an editor may write them again in a moment."""
     relist: bool = False
     """The directory itself changed, or events were lost."""
@@ -43,14 +43,14 @@ def changes_of(events: Iterable[InotifyEvent]) -> Changes:
         elif is_ignored(event.name) or not event.name:
             continue
         elif event.mask & flags.MOVED_FROM and is_ignored(arrived.get(event.cookie, ".")):
-            changes.moved_away.add(event.name)
+            changes.moved_out.add(event.name)
         elif event.mask & flags.CREATE:
             changes.created.add(event.name)
         else:
             changes.look.add(event.name)
             if event.mask & flags.DELETE:
                 changes.deleted.add(event.name)
-    changes.moved_away -= changes.look
+    changes.moved_out -= changes.look
     changes.created -= changes.look
     return changes
 

@@ -34,7 +34,7 @@ class ValidationEvents:
             ),
         )
 
-    def namesakes(self, ignored: list[PodCandidate]) -> None:
+    def name_conflicts(self, ignored: list[PodCandidate]) -> None:
         """`ignored`: all pods that are ignored now, as another one has their name."""
         for one in ignored:
             if one.uid not in self._ignored:

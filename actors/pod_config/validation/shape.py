@@ -51,11 +51,11 @@ def _filler(kind: Any, number: int) -> Any:
 def unrelated(errors: list[FieldError], found: list[FieldError]) -> list[FieldError]:
     """The `errors` that cannot be consequences of `found`: they concern other fields, and none around them."""
     paths = {error.path for error in found}
-    around = {place for path in paths for place in _around(path)}
-    return [error for error in errors if error.path not in around and paths.isdisjoint(_around(error.path))]
+    explained = {place for path in paths for place in _with_enclosing(path)}
+    return [error for error in errors if error.path not in explained and paths.isdisjoint(_with_enclosing(error.path))]
 
 
-def _around(path: str) -> list[str]:
+def _with_enclosing(path: str) -> list[str]:
     """The field, and its enclosing fields: `a.b[0]`, `a.b`, `a` and the document, ''. A name may be megabytes long."""
     ends = (at for at, letter in enumerate(path[:MAX_TEXT]) if letter in ".[")
     return [path, *(path[:end] for end in ends), ""]

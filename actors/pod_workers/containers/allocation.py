@@ -85,9 +85,9 @@ def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> P
     return msgspec.structs.replace(pod, spec=spec)
 
 
-def made_with(ran: CriContainer) -> ResourceRequirements | None:
+def made_with(instance: CriContainer) -> ResourceRequirements | None:
     """The resources that the container was created with, from its annotation; None without one."""
-    text = ran.annotations.get(CONTAINER_RESOURCES, "")
+    text = instance.annotations.get(CONTAINER_RESOURCES, "")
     try:
         return msgspec.json.decode(text, type=ResourceRequirements) if text else None
     except UNREADABLE:

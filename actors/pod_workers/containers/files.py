@@ -114,14 +114,14 @@ def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, conta
     replace_link(link, target, f".{container_id}.new")  # the link's own name may have the maximum length already
 
 
-def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: CriContainer) -> None:
+def remove_log(links_dir: str, logs_dir: str, pod: Pod, instance: CriContainer) -> None:
     """Remove the log of a container, its rotated files and its link."""
-    Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
-    folder = f"{log_directory_name(pod)}/{ran.name}"
+    Path(log_link(links_dir, pod, instance.name, instance.id)).unlink(missing_ok=True)
+    folder = f"{log_directory_name(pod)}/{instance.name}"
     # through no link in the place of a directory, or a container that can write to the logs has others' files removed
     with suppress(FileNotFoundError, NotADirectoryError, UnsafePathError), opened_beneath(logs_dir, folder) as opened:
         for name in _names(Path(opened)):
-            if name.startswith(f"{ran.restart_count}.log"):
+            if name.startswith(f"{instance.restart_count}.log"):
                 Path(opened, name).unlink(missing_ok=True)
 
 

@@ -10,8 +10,8 @@ from actors.shared.kube.container import Container
 
 def container_hash(container: Container) -> str:
     """Hex, of name and image only: other changes of a running pod do not restart its containers."""
-    picked = {"image": container.image, "name": container.name}
-    text = json.dumps(picked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    hashed_fields = {"image": container.image, "name": container.name}
+    text = json.dumps(hashed_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     for char in "<>&":  # Go's encoder escapes these
         text = text.replace(char, f"\\u{ord(char):04x}")
     # the kubelet does not hash these bytes, but the text that its dump library prints for the slice

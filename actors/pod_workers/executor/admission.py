@@ -42,7 +42,7 @@ LIMIT_REACHED = "Node has reached its volume attachment limit, rejecting pod."
 async def admit(run: Execution, effect: Admit) -> None:
     pod, services = run.pod, run.services
     runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
-    if is_static(pod) and not runtime.sandboxes and await namesake_runs(services.client, pod):
+    if is_static(pod) and not runtime.sandboxes and await same_name_runs(services.client, pod):
         # an edited static pod has a new UID: two pods of one name must never run at once
         run.report(Postponed(services.clock() + SAME_NAME_SECONDS))
         return
@@ -81,7 +81,7 @@ async def ask_for_kill_order(run: Execution, effect: AskForKillOrder) -> None:
         raise AskError("the node ends it")
 
 
-async def namesake_runs(client: CriClient, pod: Pod) -> bool:
+async def same_name_runs(client: CriClient, pod: Pod) -> bool:
     """Whether another pod of this name has a ready sandbox or a container that may have a process. Raises CriError."""
     labels = {POD_NAME_LABEL: pod.metadata.name, POD_NAMESPACE_LABEL: pod.metadata.namespace}
     sandboxes = [one for one in await client.list_pod_sandboxes(labels) if one.pod_uid != pod.metadata.uid]

@@ -16,7 +16,7 @@ from actors.pod_workers.containers import files
 from actors.pod_workers.phases.effects import (
     CollectGarbage,
     Count,
-    GiveRoom,
+    FreeResources,
     Release,
     ReleaseResources,
     RemoveTraces,
@@ -40,13 +40,13 @@ _REMOVE_TRACES = "actors.pod_workers.containers.files:remove_traces"
 
 async def count(run: Execution, effect: Count) -> None:
     state = run.state
-    if state.held.counted or state.wanted.pod is None or state.runtime is None or not alive(state.runtime):
+    if state.acquired.counted or state.wanted.pod is None or state.runtime is None or not alive(state.runtime):
         return
     run.services.actor.tell(CONTAINER_MANAGER, CountRunningPod(state.uid, state.wanted.data), deadline=30.0)
     run.report(Counted())
 
 
-async def free_requests(run: Execution, effect: GiveRoom) -> None:
+async def free_requests(run: Execution, effect: FreeResources) -> None:
     run.services.actor.tell(CONTAINER_MANAGER, FreeRequests(run.state.uid))
 
 
@@ -77,9 +77,9 @@ async def collect_garbage(run: Execution, effect: CollectGarbage) -> None:
     """Raises CriError."""
     client, agent, pod = run.services.client, run.services.agent, run.pod
     with spans.of_garbage(run):
-        for ran in effect.containers:
-            await client.remove_container(ran.id)
-            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
+        for instance in effect.containers:
+            await client.remove_container(instance.id)
+            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, instance)
         for sandbox in effect.sandboxes:
             try:
                 await _remove_sandbox(client, sandbox)
@@ -100,7 +100,7 @@ async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
     services, client, uid = run.services, run.services.client, run.state.uid
     with spans.of_garbage(run):
         runtime = await run.look()
-        await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
+        await asyncio.gather(*(client.remove_container(instance.id) for instance in runtime.containers))
         for sandbox in runtime.sandboxes:
             await _remove_sandbox(client, sandbox)
     name, namespace = runtime.name, runtime.namespace

@@ -34,7 +34,7 @@ from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.pod.state_values import HeldResources
+from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
@@ -68,7 +68,9 @@ class ContainerParts:
         bytes that all pods may have, which replace it in memory.high, as in the kubelet."""
         self._allocatable, self._pods_memory = amounts, pods_memory
 
-    async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: HeldResources) -> Parts:
+    async def gather(
+        self, pod: Pod, start: Start, image: ImageReady, ips: list[str], acquired: AcquiredResources
+    ) -> Parts:
         """Raises ConfigError, CriError, OSError, AskError, ValueError."""
         agent, container = self._agent, start.container
         own_ips, objects, claimed = await asyncio.gather(
@@ -76,7 +78,7 @@ class ContainerParts:
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
             claimed_devices(self._actor, pod, container.name),
         )
-        devices = combined([claimed, held.containers.get(container.name, NOTHING)])
+        devices = combined([claimed, acquired.containers.get(container.name, NOTHING)])
         await require_cdi(self._client, devices)
         pod_ips = own_ips if pod.spec.hostNetwork else pod_ips_of_sandbox(ips, agent.node_ip)
         context = EnvContext(
@@ -84,7 +86,7 @@ class ContainerParts:
             host_ips=own_ips,
             pod_ips=pod_ips,
             allocatable=self._allocatable,
-            files=await self._env_files(container, held.volumes),
+            files=await self._env_files(container, acquired.volumes),
         )
         found = environment(pod, container, context, objects)
         for text in found.skipped:
@@ -104,8 +106,8 @@ class ContainerParts:
         return Parts(
             image_ref=image.image_ref,
             environment=values,
-            mounts=await self._mounts(pod, start, values, pod_ips, held),
-            volume_devices=volume_devices(container, held.volumes, read_only_volumes(pod)),
+            mounts=await self._mounts(pod, start, values, pod_ips, acquired),
+            volume_devices=volume_devices(container, acquired.volumes, read_only_volumes(pod)),
             limits=self._limits(pod, container),
             hardware=devices,
             security=security,
@@ -167,7 +169,7 @@ class ContainerParts:
         return {"memory.oom.group": "1"} if together else {}
 
     async def _mounts(
-        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], held: HeldResources
+        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], acquired: AcquiredResources
     ) -> list[cri.Mount]:
         container, uid = start.container, pod.metadata.uid
         pod_dir = self._agent.pod_dir(uid)
@@ -178,13 +180,13 @@ class ContainerParts:
             if (path := expanded_subpath(mount, values))
         }
         sources = MountSources(
-            paths=held.volumes,
-            subpaths=await self._subpaths(pod, container, sub_paths, held),
+            paths=acquired.volumes,
+            subpaths=await self._subpaths(pod, container, sub_paths, acquired),
             image_paths=sub_paths,
             images={name: await self._image(pod, reference) for name, reference in images_of.items()},
             read_only=read_only_volumes(pod),
             recursive_read_only=await self._recursive_read_only(pod, container),
-            relabelled=relabelled_volumes(pod, held.volumes) if self._machine.selinux else frozenset(),
+            relabelled=relabelled_volumes(pod, acquired.volumes) if self._machine.selinux else frozenset(),
         )
         mounts = volume_mounts(container, sources)
         mounted = {mount.container_path for mount in mounts}
@@ -230,14 +232,14 @@ class ContainerParts:
         return handler is not None and handler.recursive_read_only_mounts
 
     async def _subpaths(
-        self, pod: Pod, container: Container, paths: Mapping[int, str], held: HeldResources
+        self, pod: Pod, container: Container, paths: Mapping[int, str], acquired: AcquiredResources
     ) -> dict[int, str]:
         """Host path by index in volumeMounts; none for image volumes, which are the runtime's."""
         mounts = container.volumeMounts
         items = [
             SubPath(mounts[index].name, path, index, mounts[index].readOnly)
             for index, path in paths.items()
-            if mounts[index].name in held.volumes
+            if mounts[index].name in acquired.volumes
         ]
         if not items:
             return {}

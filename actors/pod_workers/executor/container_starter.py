@@ -28,7 +28,7 @@ from actors.pod_workers.containers.user_namespaces import use_in_container
 from actors.pod_workers.errors import ConfigError, StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.pod.state_values import HeldResources
+from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import PollSchedule
 from actors.shared.cri.client import CriClient
@@ -67,17 +67,17 @@ class ContainerStarter:
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(
-        self, pod: Pod, attempt: int, held: HeldResources, ids: IdRange | None = None
+        self, pod: Pod, attempt: int, acquired: AcquiredResources, ids: IdRange | None = None
     ) -> cri.PodSandboxConfig:
         """The configuration of the sandbox, which its containers need too. Raises ConfigError."""
         config = self._agent.config
         context = SandboxContext(
             logs_dir=self._agent.pod_logs_dir,
-            cgroup_parent=held.cgroup_parent,
+            cgroup_parent=acquired.cgroup_parent,
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
             cluster_domain=config.clusterDomain,
             cpu_period_us=period_of(config),
-            exclusive_cpus=held.exclusive_cpus,
+            exclusive_cpus=acquired.exclusive_cpus,
             pod_sysctls=config.defaultPodSysctls,
             ids=ids,
         )
@@ -101,13 +101,13 @@ class ContainerStarter:
         except ConfigError:
             return []  # reported when the sandbox is created
 
-    async def sandbox(self, pod: Pod, attempt: int, held: HeldResources) -> str:
+    async def sandbox(self, pod: Pod, attempt: int, acquired: AcquiredResources) -> str:
         """Create the sandbox; return its id. Raises StartFailed."""
         try:
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
             await require_support(self._client, pod, handler)
-            config = self.sandbox_config(pod, attempt, held, await ids_of(self._actor, pod))
+            config = self.sandbox_config(pod, attempt, acquired, await ids_of(self._actor, pod))
             return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
             text = error.rpc_text if isinstance(error, CriError) else error_text(error)
@@ -117,12 +117,12 @@ class ContainerStarter:
 
     async def _run_sandbox(self, config: cri.PodSandboxConfig, handler: str) -> str:
         """Raises CriError."""
-        began, failed = time.monotonic(), True
+        started_at, failed = time.monotonic(), True
         try:
             sandbox_id = await self._client.run_pod_sandbox(config, handler)
             failed = False
         finally:
-            self.metrics.ran_sandbox(handler, time.monotonic() - began, failed=failed)
+            self.metrics.sandbox_ran(handler, time.monotonic() - started_at, failed=failed)
         return sandbox_id
 
     # -- images ---------------------------------------------------------------------------------------------------
@@ -132,28 +132,28 @@ class ContainerStarter:
         for volume in pod.spec.volumes:
             if volume.image is not None and volume.name in image_volumes(pod, container):
                 changed = {"image": volume.image.reference, "imagePullPolicy": volume.image.pullPolicy}
-                asked = msgspec.structs.replace(container, **changed)
+                volume_image = msgspec.structs.replace(container, **changed)
                 with self.metrics.image_volume():
-                    await images.ensure(self._actor, pod, asked, joined=joined, of_volume=True)
+                    await images.ensure(self._actor, pod, volume_image, joined=joined, of_volume=True)
         return await images.ensure(self._actor, pod, container, joined=joined)
 
     # -- containers -----------------------------------------------------------------------------------------------
-    async def prepared(self, pod: Pod, container: Container, held: HeldResources) -> HeldResources:
+    async def prepared(self, pod: Pod, container: Container, acquired: AcquiredResources) -> AcquiredResources:
         """The pod's hardware, including what the container gets now. Raises StartFailed."""
         try:
-            return await hardware.prepared(self._actor, pod, container.name, held)
+            return await hardware.prepared(self._actor, pod, container.name, acquired)
         except (ConfigError, AskError) as error:
             raise StartFailed("CreateContainerConfigError", str(error)) from None
 
     async def container(
-        self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: HeldResources
+        self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, acquired: AcquiredResources
     ) -> str:
-        """Create and start a container with the hardware in `held`; return its id. Raises StartFailed."""
+        """Create and start a container with the hardware in `acquired`; return its id. Raises StartFailed."""
         if not runtime.sandboxes:
             raise StartFailed("CreateContainerError", "its sandbox is gone")
         sandbox = runtime.sandboxes[0]
         try:
-            parts = await self.parts.gather(pod, start, image, sandbox.ips, held)
+            parts = await self.parts.gather(pod, start, image, sandbox.ips, acquired)
             config = await container_config(pod, start, parts)
             target = self._target(start.container, runtime)
             shared = config.linux.security_context.namespace_options
@@ -161,7 +161,7 @@ class ContainerStarter:
                 shared.pid, shared.target_id = cri.TARGET, target
             ids = await ids_of(self._actor, pod)
             use_in_container(config, ids)
-            whole = self.sandbox_config(pod, sandbox.attempt, held, ids)
+            whole = self.sandbox_config(pod, sandbox.attempt, acquired, ids)
             files.make_log_directory(self._agent.pod_logs_dir, pod, start.container.name)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", _words(error)) from None

@@ -28,7 +28,7 @@ HOOK_SECONDS = 1.0
 class PreStopObserver(msgspec.Struct, frozen=True):
     """Receives the events of preStop hooks."""
 
-    begun: Callable[[str], None]
+    started: Callable[[str], None]
     """Called with the container's id before the hook runs."""
     unreached: Callable[[str], None]
     """Called with the container's id: the runtime was unavailable, so the hook runs again."""
@@ -46,16 +46,24 @@ async def terminate_all(
     """Stop the containers, each in its turn. Returns the failures, which the caller retries.
 
     Raises an error of a hook that is no failure of it, after the stops."""
-    ended = {one.ran.id: asyncio.Event() for one in terminations}
+    ended = {one.instance.id: asyncio.Event() for one in terminations}
     before = waits_for(pod, terminations)
-    hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
+    hooks = {one.instance.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
     try:
         stops = [
-            _stop(client, one, hooks[one.ran.id], [ended[other] for other in before[one.ran.id]], ended[one.ran.id])
+            _stop(
+                client,
+                one,
+                hooks[one.instance.id],
+                [ended[other] for other in before[one.instance.id]],
+                ended[one.instance.id],
+            )
             for one in terminations
         ]
         failures = await asyncio.gather(*stops)
-        late = [hooks[one.ran.id] for one in terminations if one.pre_stop is not None and one.pre_stop.sleep is None]
+        late = [
+            hooks[one.instance.id] for one in terminations if one.pre_stop is not None and one.pre_stop.sleep is None
+        ]
         if any(not hook.done() for hook in late):
             await asyncio.wait(late, timeout=scaled(HOOK_SECONDS))
         for hook in hooks.values():
@@ -68,17 +76,17 @@ async def terminate_all(
 
 
 async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: PreStopObserver) -> None:
-    if one.pre_stop is None or one.grace <= 0 or one.ran.state is not CriContainerState.RUNNING:
+    if one.pre_stop is None or one.grace <= 0 or one.instance.state is not CriContainerState.RUNNING:
         return
-    observer.begun(one.ran.id)
+    observer.started(one.instance.id)
     try:
-        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.on_fallback)
+        await run_hook(client, one.pre_stop, one.instance.id, pod_ip, one.ports, observer.on_fallback)
     except Unavailable:
-        observer.unreached(one.ran.id)  # the stop then fails too, and both are retried
+        observer.unreached(one.instance.id)  # the stop then fails too, and both are retried
         return
     except HookFailed as error:
-        observer.failed(one.ran.name, str(error))
-    observer.ended(one.ran)
+        observer.failed(one.instance.name, str(error))
+    observer.ended(one.instance)
 
 
 async def _stop(
@@ -89,15 +97,15 @@ async def _stop(
     """
     left = one.grace - await _seconds(hook, one.grace)
     for other in before:
-        turn = asyncio.ensure_future(other.wait())
+        stopped = asyncio.ensure_future(other.wait())
         try:
-            left -= await _seconds(turn, left)
+            left -= await _seconds(stopped, left)
         finally:
-            turn.cancel()
+            stopped.cancel()
     try:
-        await client.stop_container(one.ran.id, max(MIN_GRACE_SECONDS, left))
+        await client.stop_container(one.instance.id, max(MIN_GRACE_SECONDS, left))
     except CriError as error:
-        return failure_text("KillContainer", one.ran.name, error)
+        return failure_text("KillContainer", one.instance.name, error)
     ended.set()
     return ""
 
@@ -110,6 +118,6 @@ def failure_text(action: str, target: str, error: CriError) -> str:
 
 async def _seconds(work: asyncio.Future[Any], most: int) -> int:
     """Wait at most this long. Returns the whole seconds that it took."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     await asyncio.wait({work}, timeout=max(0, most))
-    return int(time.monotonic() - began)
+    return int(time.monotonic() - started_at)

@@ -41,7 +41,7 @@ class Execution:
 
     def __init__(self, services: ExecutorContext, state: PodState) -> None:
         self.services, self.state = services, state
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
         """Events have arrived that the pod worker has not handled yet."""
         self._watches: list[tuple[Callable[[PodState], bool], asyncio.Event]] = []
         self._marks_read = False
@@ -52,13 +52,13 @@ class Execution:
     # -- the pod --------------------------------------------------------------------------------------------------
     def wake(self) -> None:
         """Have the pod worker decide again."""
-        self._news.set()
+        self._wakeup.set()
 
-    def news_handled(self) -> None:
-        self._news.clear()
+    def clear_wakeup(self) -> None:
+        self._wakeup.clear()
 
-    async def until_news(self) -> None:
-        await self._news.wait()
+    async def until_woken(self) -> None:
+        await self._wakeup.wait()
 
     def report(self, event: PodEvent) -> None:
         """Apply the result of an effect."""
@@ -92,7 +92,7 @@ class Execution:
         """Ask the runtime for everything of the pod. Raises CriError."""
         return self._observe(await look(self.services.client, self.state.uid))
 
-    async def look_again(self) -> PodRuntime:
+    async def read_runtime_again(self) -> PodRuntime:
         """Like `look`, after this pod worker's own successful changes. Nobody else creates containers of the pod, so
         all ids are known and no list is needed. Raises CriError."""
         view = self.state.view

@@ -8,7 +8,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepar
 from actors.device_manager.messages import DEVICE_MANAGER, ClaimDevices, ClaimsFailed, GetClaimDevices
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.pod.state import replace
-from actors.pod_workers.pod.state_values import HeldResources
+from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.cri.cdi import ignores_cdi
 from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
@@ -23,19 +23,19 @@ PREPARE_SECONDS: Final = 60.0
 ASK_SECONDS: Final = 30.0
 
 
-async def prepared(actor: Actor, pod: Pod, container: str, held: HeldResources) -> HeldResources:
+async def prepared(actor: Actor, pod: Pod, container: str, acquired: AcquiredResources) -> AcquiredResources:
     """The container's allocation as of now, which may have changed since the admission. A device plugin may take long
     to answer. Raises ConfigError, AskError.
     """
-    if not held.prepare:
-        return held
+    if not acquired.prepare:
+        return acquired
     question = PrepareContainer(pod.metadata.uid, container, _ended_before(pod, container))
     answer = await actor.ask(CONTAINER_MANAGER, question, timeout=PREPARE_SECONDS)
     if isinstance(answer, PreparationFailed):
         raise ConfigError(answer.message)
     if not isinstance(answer, ContainerPrepared):
         raise AskError(f"container_manager answered {type(answer).__name__}")
-    return replace(held, containers={**held.containers, container: answer.allocation})
+    return replace(acquired, containers={**acquired.containers, container: answer.allocation})
 
 
 def _ended_before(pod: Pod, container: str) -> list[str]:

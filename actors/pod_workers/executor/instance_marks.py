@@ -13,8 +13,8 @@ from typing import Final
 from actors.pod_workers.containers import files
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import PreStopBegun
-from actors.pod_workers.pod.starts import PostStartBegun
+from actors.pod_workers.pod.results import PreStopStarted
+from actors.pod_workers.pod.starts import PostStartStarted
 from actors.shared.cri.model import CriContainer, PodRuntime, is_running
 from actors.shared.kube.container import Container
 from actors.shared.kube.handlers import Lifecycle
@@ -30,17 +30,17 @@ _MARKS: Final[tuple[files.Mark, ...]] = (POST_START, PRE_STOP, STARTED)
 
 def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
     """The marks that an earlier incarnation left for the running containers."""
-    for ran in runtime.containers:
-        container = find_container(pod, ran.name) if is_running(ran) else None
+    for cri_container in runtime.containers:
+        container = find_container(pod, cri_container.name) if is_running(cri_container) else None
         if container is None:
             continue
-        hooks, instance = container.lifecycle or Lifecycle(), (pod_dir, ran.name, ran.restart_count)
+        hooks, instance = container.lifecycle or Lifecycle(), (pod_dir, cri_container.name, cri_container.restart_count)
         if container.startupProbe is not None and files.has_mark(*instance, STARTED):
-            yield ProbeDecided(ran.id, "startup", True)
+            yield ProbeDecided(cri_container.id, "startup", True)
         if hooks.postStart is not None and files.has_mark(*instance, POST_START):
-            yield PostStartBegun(ran.id)
+            yield PostStartStarted(cri_container.id)
         if hooks.preStop is not None and files.has_mark(*instance, PRE_STOP):
-            yield PreStopBegun(ran.id)
+            yield PreStopStarted(cri_container.id)
 
 
 def begin(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
@@ -65,18 +65,18 @@ def post_start_ended(actor: Actor, container: Container, pod_dir: str, restart_c
         actor.log.warning("the postStart hook of %s may run again: %s", container.name, error)
 
 
-def pre_stop_ended(actor: Actor, ran: CriContainer, pod_dir: str) -> None:
+def pre_stop_ended(actor: Actor, cri_container: CriContainer, pod_dir: str) -> None:
     try:
-        files.set_mark(pod_dir, ran.name, ran.restart_count, PRE_STOP)
+        files.set_mark(pod_dir, cri_container.name, cri_container.restart_count, PRE_STOP)
     except OSError as error:
-        actor.log.warning("the preStop hook of %s may run again: %s", ran.name, error)
+        actor.log.warning("the preStop hook of %s may run again: %s", cri_container.name, error)
 
 
-def startup_passed(actor: Actor, ran: CriContainer, pod_dir: str) -> None:
+def startup_passed(actor: Actor, cri_container: CriContainer, pod_dir: str) -> None:
     try:
-        files.set_mark(pod_dir, ran.name, ran.restart_count, STARTED)
+        files.set_mark(pod_dir, cri_container.name, cri_container.restart_count, STARTED)
     except OSError as error:
-        actor.log.warning("the startup probe of %s may run again: %s", ran.name, error)
+        actor.log.warning("the startup probe of %s may run again: %s", cri_container.name, error)
 
 
 def has_post_start(container: Container) -> bool:

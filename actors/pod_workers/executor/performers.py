@@ -11,12 +11,12 @@ from . import admission, claims, cleanup, post_start, resizing, starts, terminat
 from .execution import Execution
 
 
-async def _look(run: Execution, effect: effects.Look) -> None:
+async def _read_runtime(run: Execution, effect: effects.ReadRuntime) -> None:
     await run.look()
 
 
-async def _look_again(run: Execution, effect: effects.LookAgain) -> None:
-    await run.look_again()
+async def _read_runtime_again(run: Execution, effect: effects.ReadRuntimeAgain) -> None:
+    await run.read_runtime_again()
 
 
 async def _publish(run: Execution, effect: effects.Publish) -> None:
@@ -28,8 +28,8 @@ async def _announce(run: Execution, effect: effects.Announce) -> None:
 
 
 PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitable[None]]]] = {
-    effects.Look: _look,
-    effects.LookAgain: _look_again,
+    effects.ReadRuntime: _read_runtime,
+    effects.ReadRuntimeAgain: _read_runtime_again,
     effects.AwaitListed: unlisted.await_listed,
     effects.Publish: _publish,
     effects.Announce: _announce,
@@ -44,7 +44,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.RunPostStart: post_start.run_post_start,
     effects.CollectGarbage: cleanup.collect_garbage,
     effects.Count: cleanup.count,
-    effects.GiveRoom: cleanup.free_requests,
+    effects.FreeResources: cleanup.free_requests,
     effects.ReleaseResources: cleanup.release_resources,
     effects.Unprepare: claims.unprepare,
     effects.Unmount: cleanup.unmount,

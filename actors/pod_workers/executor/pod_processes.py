@@ -32,8 +32,8 @@ _WAITING: Final = "runc:["
 def cgroups(state: PodState, cgroup_root: str) -> list[str]:
     """The possible cgroups of the pod: the one given to the runtime or, before admission, each that it may get.
     `cgroup_root`: as in the configuration."""
-    if state.held.cgroup_parent:
-        return [path(state.held.cgroup_parent)]
+    if state.acquired.cgroup_parent:
+        return [path(state.acquired.cgroup_parent)]
     if state.wanted.pod is None:
         return []
     return paths_of(cgroup_root, qos_class(state.wanted.pod).lower(), state.uid)
@@ -55,7 +55,7 @@ class CgroupWatch:
 
     def is_gone(self, state: PodState) -> bool:
         """Whether the pod's cgroup, seen with the current sandbox, no longer exists in every hierarchy."""
-        runtime, parent = state.runtime, state.held.cgroup_parent
+        runtime, parent = state.runtime, state.acquired.cgroup_parent
         if runtime is None or not runtime.sandboxes or not parent:
             return False
         newest = runtime.sandboxes[0]

@@ -22,7 +22,7 @@ from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
-from actors.pod_workers.pod.results import Interrupted, RoundBegun, RoundSucceeded, TryFailed
+from actors.pod_workers.pod.results import Interrupted, RoundStarted, RoundSucceeded, TryFailed
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import ContainerInstance, PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
@@ -57,7 +57,7 @@ class PodWorker:
         """None after its first synchronization."""
         wanted = DesiredState(removed=runtime is not None)
         view = PodView(runtime=runtime)
-        state = PodState(uid=uid, began=services.clock(), wanted=wanted, view=view, due=0.0)
+        state = PodState(uid=uid, started_at=services.clock(), wanted=wanted, view=view, due=0.0)
         self._run = Execution(services, state)
         self._cgroup = CgroupWatch()
 
@@ -91,16 +91,16 @@ class PodWorker:
             for change in changes(before, after):
                 self._services.starter.metrics.resize_requested(*change)
 
-    def retry_resize(self, *, told: bool) -> None:
-        """Ask for a pending resize again. `told`: the container manager has reported that it keeps room for it."""
+    def retry_resize(self, *, by_container_manager: bool) -> None:
+        """Ask for a pending resize again. `by_container_manager`: the container manager keeps resources for it."""
         self.tell(ResizeRetried())
-        if told and self.state.resizing.desired is None:
+        if by_container_manager and self.state.resizing.desired is None:
             self._count_allocated()
 
-    def reaffirm(self) -> None:
+    def recount(self) -> None:
         """A new container manager knows no pods: have it count this pod, which stays admitted, before it admits
         others."""
-        if self.state.held.counted:
+        if self.state.acquired.counted:
             resizing.count_allocated(self._run)
             resizing.keep_actuated(self._run)
 
@@ -108,7 +108,7 @@ class PodWorker:
         """Have the allocated resources counted: the pod asks for no others. This also ends a resize that has been
         carried out."""
         state = self.state
-        if state.phase is PodWorkerPhase.RUNNING and state.held.counted and not state.resizing.in_progress:
+        if state.phase is PodWorkerPhase.RUNNING and state.acquired.counted and not state.resizing.in_progress:
             resizing.count_allocated(self._run)
 
     def see(self, runtime: PodRuntime) -> None:
@@ -130,9 +130,9 @@ class PodWorker:
         known = self.state.instances.get(decided.container_id, ContainerInstance())
         if decided.kind == "startup" and decided.success and not known.startup_passed:
             pod_dir = self._services.agent.pod_dir(self.state.uid)
-            for ran in self.state.runtime.containers if self.state.runtime is not None else ():
-                if ran.id == decided.container_id:
-                    instance_marks.startup_passed(self._services.actor, ran, pod_dir)
+            for instance in self.state.runtime.containers if self.state.runtime is not None else ():
+                if instance.id == decided.container_id:
+                    instance_marks.startup_passed(self._services.actor, instance, pod_dir)
         self.tell(decided)
 
     def wake(self) -> None:
@@ -157,11 +157,11 @@ class PodWorker:
         run = self._run
         while self.state.phase is not PodWorkerPhase.FINISHED:
             await self._sleep()
-            run.report(RoundBegun())
+            run.report(RoundStarted())
             failures = self.state.retry.failures
-            operation, began = self._operation(), time.monotonic()
+            operation, started_at = self._operation(), time.monotonic()
             if self._seen_at is not None:
-                self._services.starter.metrics.first_sync(began - self._seen_at)
+                self._services.starter.metrics.first_sync(started_at - self._seen_at)
                 self._seen_at = None
             try:
                 await self._live()
@@ -172,7 +172,7 @@ class PodWorker:
                 if isinstance(error, StillStarting):
                     self._services.actor.tell(PLEG, StartHangs(error.id))
                 run.report(TryFailed(error_text(error), self._services.clock(), stale=True))
-            self._services.starter.metrics.synced(operation, time.monotonic() - began)
+            self._services.starter.metrics.synced(operation, time.monotonic() - started_at)
             if failures and self.state.retry.failures == failures:
                 run.report(RoundSucceeded())
             run.publish()
@@ -194,10 +194,10 @@ class PodWorker:
         if pause > 0:
             timer = services.actor.after(pause, self.wake)
             try:
-                await self._run.until_news()
+                await self._run.until_woken()
             finally:
                 timer.cancel()
-        self._run.news_handled()
+        self._run.clear_wakeup()
 
     async def _live(self) -> None:
         """Do everything possible, in this phase and the following ones."""
@@ -205,13 +205,13 @@ class PodWorker:
             step = next_step(self.state, self._facts())
             if step.state.phase is phase:
                 with self._span(phase):
-                    await self._stay(phase, step)
+                    await self._wait_in_phase(phase, step)
             else:
                 await self._take(step)
             if self.state.phase is phase:
                 return
 
-    async def _stay(self, phase: PodWorkerPhase, step: Step) -> None:
+    async def _wait_in_phase(self, phase: PodWorkerPhase, step: Step) -> None:
         """Take steps as long as the pod stays in this phase and has something to do."""
         for _ in range(MOST_STEPS):
             await self._take(step)

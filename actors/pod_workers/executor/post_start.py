@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from actors.pod_workers.phases.effects import RunPostStart
 from actors.pod_workers.phases.termination_plan import plan
-from actors.pod_workers.pod.results import RuntimeTouched
+from actors.pod_workers.pod.results import RuntimeModified
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.starts import (
-    PostStartBegun,
     PostStartEnded,
     PostStartFailed,
     PostStartReported,
+    PostStartStarted,
 )
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
@@ -26,7 +26,7 @@ async def hook_after_start(run: Execution, container: Container, container_id: s
     if not instance_marks.has_post_start(container):
         return
     permit.release()
-    run.report(PostStartBegun(container_id))
+    run.report(PostStartStarted(container_id))
     hook = run.services.starter.post_start(run.pod, container, container_id, run.pod_ip, announce_fallback(run))
     error = await run.unless_terminating(hook)
     services, pod_dir = run.services, run.services.agent.pod_dir(run.state.uid)
@@ -37,11 +37,11 @@ async def hook_after_start(run: Execution, container: Container, container_id: s
     announce_hook(run, "PostStart", container.name, error)
     run.report(PostStartFailed(container_id))
     runtime = await run.look()
-    ran = next((one for one in alive(runtime) if one.id == container_id), None)
+    instance = next((one for one in alive(runtime) if one.id == container_id), None)
     try:
-        if ran is not None:
-            announce_termination(run, ran, "FailedPostStartHook")
-            await terminate(run, [plan(ran, run.pod)])
+        if instance is not None:
+            announce_termination(run, instance, "FailedPostStartHook")
+            await terminate(run, [plan(instance, run.pod)])
         instance_marks.post_start_ended(services.actor, container, pod_dir, count)
     finally:
         run.report(PostStartReported(container.name, error))
@@ -49,9 +49,9 @@ async def hook_after_start(run: Execution, container: Container, container_id: s
 
 async def run_post_start(run: Execution, effect: RunPostStart) -> None:
     """Raises like `terminate`."""
-    for ran in effect.containers:
-        run.report(PostStartEnded(ran.id))
-        container = find_container(run.pod, ran.name)
+    for instance in effect.containers:
+        run.report(PostStartEnded(instance.id))
+        container = find_container(run.pod, instance.name)
         if container is not None:
-            await hook_after_start(run, container, ran.id, ran.restart_count, run.services.starter.permit())
-    run.report(RuntimeTouched())
+            await hook_after_start(run, container, instance.id, instance.restart_count, run.services.starter.permit())
+    run.report(RuntimeModified())

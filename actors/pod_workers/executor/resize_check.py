@@ -28,13 +28,13 @@ class LimitChange(msgspec.Struct, frozen=True):
         return self.after > 0 and (self.before == 0 or self.after < self.before)
 
 
-class NoRoom(Exception):
+class UsageAboveLimit(Exception):
     """A new limit is below the use, so the kernel would kill a process at once."""
 
 
 async def check_use(client: CriClient, pod: Pod, changes: Iterable[LimitChange], cgroups: Iterable[str]) -> None:
     """Compare each lower limit with the use, before any limit is set. `cgroups`: the possible cgroups of the pod.
-    Raises CriError, NoRoom."""
+    Raises CriError, UsageAboveLimit."""
     tree = pod_processes.tree()
     found = [text for cgroup in cgroups if (text := pod_text(tree, cgroup, cgroup_limits(pod).get("memory", 0)))]
     for change in changes:
@@ -45,7 +45,7 @@ async def check_use(client: CriClient, pod: Pod, changes: Iterable[LimitChange],
         if used is not None and used >= change.after:
             found.append(_text(f'container "{change.name}"', change.after, used))
     if found:
-        raise NoRoom(f"cannot decrease memory limits: {_joined(found)}")
+        raise UsageAboveLimit(f"cannot decrease memory limits: {_joined(found)}")
 
 
 def pod_text(tree: CgroupTree, cgroup: str, limit: int) -> str:

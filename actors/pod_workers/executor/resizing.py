@@ -37,10 +37,10 @@ from actors.pod_workers.pod.resizes import (
     ContainerResized,
     ContainersRestarting,
     ResizeAllocated,
-    ResizeBegun,
     ResizeCompleted,
     ResizeFailed,
     ResizePending,
+    ResizeStarted,
 )
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, NotFound, Unimplemented
@@ -55,7 +55,7 @@ from supervision.message import Message
 
 from . import pod_processes
 from .execution import Execution
-from .resize_check import LimitChange, NoRoom, check_use
+from .resize_check import LimitChange, UsageAboveLimit, check_use
 from .termination import terminate
 from .volumes import renew_volumes
 
@@ -122,31 +122,37 @@ def keep_actuated(run: Execution, containers: dict[str, ActuatedContainer] | Non
 
 async def actuate(run: Execution, effect: ActuateResize) -> None:
     """Resize the containers in place, or restart them if their policy requires it. Raises EffectInterrupted."""
-    todo, began = outdated(run.state), time.monotonic()
-    run.report(ResizeBegun())
+    todo, started_at = outdated(run.state), time.monotonic()
+    run.report(ResizeStarted())
     try:
-        in_place = [(one, ran, names) for one, ran, names in todo if not by_restart(one, names)]
-        done = {ran.id for _, ran, _ in todo}
+        in_place = [(one, cri_container, names) for one, cri_container, names in todo if not by_restart(one, names)]
+        done = {cri_container.id for _, cri_container, _ in todo}
         inherited = [one for one in unconfirmed(run.state) or with_limits_of_pod(run.state) if one[1].id not in done]
-        changes = [_limit_change(run, one, ran) for one, ran, names in (*in_place, *inherited) if "memory" in names]
+        changes = [
+            _limit_change(run, one, cri_container)
+            for one, cri_container, names in (*in_place, *inherited)
+            if "memory" in names
+        ]
         await check_use(run.services.client, run.pod, changes, _pod_cgroups(run))
-        await _restart(run, [(one, ran) for one, ran, names in todo if by_restart(one, names)])
-        for container, ran, _ in (*in_place, *inherited):
-            await _update(run, container, ran)
+        await _restart(run, [(one, cri_container) for one, cri_container, names in todo if by_restart(one, names)])
+        for container, cri_container, _ in (*in_place, *inherited):
+            await _update(run, container, cri_container)
         await _update_sandbox(run)
-    except (CriError, NoRoom) as error:
+    except (CriError, UsageAboveLimit) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {_summary(run, str(error))}")
         run.report(ResizeFailed(str(error), run.services.clock()))
-        run.services.starter.metrics.resized(time.monotonic() - began, success=False)
+        run.services.starter.metrics.resized(time.monotonic() - started_at, success=False)
         return
     # emitted before the message to the container manager: if the shard dies in between, the next one emits it again
     run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {_summary(run)}")
     count_allocated(run)  # until now the larger of both limits counted
     runtime = run.state.runtime
-    run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
+    run.report(
+        ResizeCompleted([cri_container.id for cri_container in runtime.containers] if runtime is not None else [])
+    )
     keep_actuated(run)
-    run.services.starter.metrics.resized(time.monotonic() - began, success=True)
+    run.services.starter.metrics.resized(time.monotonic() - started_at, success=True)
     await run.look()
 
 
@@ -162,7 +168,7 @@ async def _update_sandbox(run: Execution) -> None:
     runtime = run.state.runtime
     if runtime is None or not runtime.sandboxes:
         return
-    period_us, exclusive = period_of(run.services.agent.config), run.state.held.exclusive_cpus
+    period_us, exclusive = period_of(run.services.agent.config), run.state.acquired.exclusive_cpus
     overhead, resources = sizes(run.pod, period_us, exclusive_cpus=exclusive)
     with suppress(Unimplemented):
         await run.services.client.update_pod_sandbox_resources(
@@ -174,24 +180,24 @@ async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) 
     """Stop these containers; they start again with the allocated resources. Raises like `terminate`."""
     if not found:
         return
-    for container, ran in found:
+    for container, cri_container in found:
         text = f"Container {container.name} resize requires restart"
-        run.announce("Normal", "Killing", text, container.name, instance=ran.id)
-    run.report(ContainersRestarting([ran.id for _, ran in found]))
-    await terminate(run, [plan(ran, run.pod) for _, ran in found])
+        run.announce("Normal", "Killing", text, container.name, instance=cri_container.id)
+    run.report(ContainersRestarting([cri_container.id for _, cri_container in found]))
+    await terminate(run, [plan(cri_container, run.pod) for _, cri_container in found])
 
 
-async def _update(run: Execution, container: Container, ran: CriContainer) -> None:
+async def _update(run: Execution, container: Container, cri_container: CriContainer) -> None:
     """Update the container in place. If it has ended meanwhile, nothing is done: its next instance is created with the
     allocated resources. Raises CriError."""
     client = run.services.client
     try:
-        await client.update_container_resources(ran.id, _resources(run, container))
+        await client.update_container_resources(cri_container.id, _resources(run, container))
     except CriError:
-        if await _runs(client, ran.id):
+        if await _runs(client, cri_container.id):
             raise
         return
-    run.report(ContainerResized(ran.id, container.resources))
+    run.report(ContainerResized(cri_container.id, container.resources))
 
 
 async def _runs(client: CriClient, container_id: str) -> bool:
@@ -204,13 +210,13 @@ async def _runs(client: CriClient, container_id: str) -> bool:
 
 
 def _resources(run: Execution, container: Container) -> cri.LinuxContainerResources:
-    hardware = run.state.held.containers.get(container.name, NOTHING)
+    hardware = run.state.acquired.containers.get(container.name, NOTHING)
     return run.services.starter.parts.resources(run.pod, container, hardware)
 
 
-def _limit_change(run: Execution, container: Container, ran: CriContainer) -> LimitChange:
-    before = ran.resources.memory_limit_bytes if ran.resources is not None else 0
-    return LimitChange(container.name, ran.id, before, _resources(run, container).memory_limit_in_bytes)
+def _limit_change(run: Execution, container: Container, cri_container: CriContainer) -> LimitChange:
+    before = cri_container.resources.memory_limit_bytes if cri_container.resources is not None else 0
+    return LimitChange(container.name, cri_container.id, before, _resources(run, container).memory_limit_in_bytes)
 
 
 def _pod_cgroups(run: Execution) -> list[str]:

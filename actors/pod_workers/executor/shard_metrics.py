@@ -45,7 +45,7 @@ class ShardMetrics:
         if pod.spec.hostUsers is False:
             self._metrics.count("kubelet_started_user_namespaced_pods_errors_total")
 
-    def ran_sandbox(self, handler: str, seconds: float, *, failed: bool) -> None:
+    def sandbox_ran(self, handler: str, seconds: float, *, failed: bool) -> None:
         """The runtime has answered RunPodSandbox. `handler`: the runtime class's, '' for the default one."""
         self._metrics.observe("kubelet_run_podsandbox_duration_seconds", seconds, runtime_handler=handler)
         if failed:

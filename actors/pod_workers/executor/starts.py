@@ -17,7 +17,7 @@ from actors.pod_workers.kubernetes_events import of_failed_start
 from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.phases.effects import StartContainers
 from actors.pod_workers.pod.resizes import ResizeRetried
-from actors.pod_workers.pod.results import RuntimeTouched
+from actors.pod_workers.pod.results import RuntimeModified
 from actors.pod_workers.pod.starts import (
     ContainerFailed,
     ContainerResumed,
@@ -42,7 +42,7 @@ from .resizing import count_allocated, keep_actuated
 from .unlisted import refuse_second_instance
 from .volumes import lost_volumes, mount_lost
 
-TOUCHING = ("RunContainerError", "CreateContainerError")
+MAY_LEAVE_CONTAINER = ("RunContainerError", "CreateContainerError")
 """Waiting reasons after which the runtime may have a leftover of the failed start."""
 
 
@@ -56,7 +56,7 @@ async def start_containers(run: Execution, effect: StartContainers) -> None:
         if not (effect.create_sandbox and run.state.retry.failures):
             _pull_all(run, effect, images)
         if await _start_all(run, effect, images):
-            run.report(RuntimeTouched())
+            run.report(RuntimeModified())
     finally:
         for image in images.values():
             if not image.done():
@@ -74,10 +74,10 @@ def _pull_all(run: Execution, effect: StartContainers, images: dict[str, asyncio
 
 async def _pull(run: Execution, container: Container) -> ImageReady:
     """Wait until the image is on the node. Raises StartFailed."""
-    began = run.services.clock()
+    started_at = run.services.clock()
     found = await run.services.starter.image(run.pod, container)
     if found.pulled:
-        run.report(ImagePulled(began, run.services.clock()))
+        run.report(ImagePulled(started_at, run.services.clock()))
     return found
 
 
@@ -91,8 +91,8 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
         if effect.create_sandbox and not await _start_sandbox(run, effect.attempt):
             return False
         _pull_all(run, effect, images)
-        for ran in effect.resume:
-            await _resume(run, ran, permit)
+        for instance in effect.resume:
+            await _resume(run, instance, permit)
         results = [await _start(run, one, images[one.container.name], permit) for one in effect.start]
     finally:
         permit.release()
@@ -112,14 +112,14 @@ async def _prepare_claims(run: Execution) -> bool:
 
 async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
-    held = run.state.held
+    acquired = run.state.acquired
     if attempt:  # its cgroup may have gone with the previous sandbox: systemd stops a slice with everything in it
         count_allocated(run)
         run.report(ResizeRetried())
     if not _continues_start(run, SANDBOX):
         starter.metrics.sandbox_begins(pod, attempt)
     try:
-        making = starter.sandbox(with_groups(pod, held.groups), attempt, held)
+        making = starter.sandbox(with_groups(pod, acquired.groups), attempt, acquired)
         run.report(SandboxStarted(await run.unless_terminating(making)))
     except StartFailed as failure:
         if _wait(run, SANDBOX, failure):
@@ -134,7 +134,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
             of_node = node_event(run.services.agent.node_name, reason, NO_CLUSTER_DNS, "Warning")
             run.services.actor.tell(EVENT_CLIENT, of_node)
     try:
-        await run.look_again()
+        await run.read_runtime_again()
     except CriError as error:
         run.announce("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {error.rpc_text}")
         raise
@@ -154,22 +154,24 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         permit.release()
     try:
         found = await run.unless_terminating(image)
-        held = run.state.held
-        if held.prepare:
+        acquired = run.state.acquired
+        if acquired.prepare:
             permit.release()  # a device plugin may not answer
-            held = await run.unless_terminating(services.starter.prepared(run.pod, start.container, held))
-        if lost := lost_volumes(held.volumes, services.agent.pod_dir(run.state.uid)):
+            acquired = await run.unless_terminating(services.starter.prepared(run.pod, start.container, acquired))
+        if lost := lost_volumes(acquired.volumes, services.agent.pod_dir(run.state.uid)):
             permit.release()
             await mount_lost(run, lost)
         await run.unless_terminating(permit.acquire())
-        runtime, held = run.state.runtime, msgspec.structs.replace(held, volumes=run.state.held.volumes)
+        runtime, acquired = run.state.runtime, msgspec.structs.replace(acquired, volumes=run.state.acquired.volumes)
         assert runtime is not None  # noqa: S101 - looked at before
         if not _continues_start(run, name):
             services.starter.metrics.container_begins(run.pod, name)
-        container_id = await services.starter.container(with_groups(run.pod, held.groups), start, found, runtime, held)
+        container_id = await services.starter.container(
+            with_groups(run.pod, acquired.groups), start, found, runtime, acquired
+        )
     except StartFailed as failure:
         _fail(run, name, failure)
-        return failure.reason in TOUCHING
+        return failure.reason in MAY_LEAVE_CONTAINER
     run.report(ContainerStarted(name, container_id, runtime.sandboxes[0].id))
     keep_actuated(run, {name: ActuatedContainer(container_id, start.container.resources)})
     run.announce("Normal", "Started", "Container started", name)
@@ -177,19 +179,19 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     return True
 
 
-async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
+async def _resume(run: Execution, instance: CriContainer, permit: Permit) -> None:
     """Start a container that was created before."""
-    container = find_container(run.pod, ran.name)
+    container = find_container(run.pod, instance.name)
     if container is None:
         return
     await run.unless_terminating(permit.acquire())
     try:
-        await run.services.starter.start(run.pod, container, ran.id, ran.restart_count)
+        await run.services.starter.start(run.pod, container, instance.id, instance.restart_count)
     except StartFailed as failure:
         _fail(run, container.name, failure)
         return
     run.report(ContainerResumed(container.name))
-    await hook_after_start(run, container, ran.id, ran.restart_count, permit)
+    await hook_after_start(run, container, instance.id, instance.restart_count, permit)
 
 
 def _continues_start(run: Execution, name: str) -> bool:

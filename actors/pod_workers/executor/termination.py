@@ -14,9 +14,9 @@ from actors.pod_workers.phases.effects import RestartAll, StopContainers, StopPo
 from actors.pod_workers.phases.termination_plan import Termination, plan
 from actors.pod_workers.pod.results import (
     ContainersStopped,
-    PreStopBegun,
+    PreStopStarted,
     PreStopUnreached,
-    RuntimeTouched,
+    RuntimeModified,
     TerminationAnnounced,
 )
 from actors.pod_workers.pod.runtime import alive, created
@@ -60,14 +60,16 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
     grace, known, services = run.state.wanted.grace_seconds, run.state.instances, run.services
     todo = [
         msgspec.structs.replace(one, pre_stop=None)
-        if known.get(one.ran.id, ContainerInstance()).pre_stop_begun
+        if known.get(one.instance.id, ContainerInstance()).pre_stop_started
         else one
         for one in terminations
     ]
     observer = PreStopObserver(
-        begun=lambda container_id: run.report(PreStopBegun(container_id)),
+        started=lambda container_id: run.report(PreStopStarted(container_id)),
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
-        ended=lambda ran: instance_marks.pre_stop_ended(services.actor, ran, services.agent.pod_dir(run.state.uid)),
+        ended=lambda cri_container: instance_marks.pre_stop_ended(
+            services.actor, cri_container, services.agent.pod_dir(run.state.uid)
+        ),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
         on_fallback=announce_fallback(run),
     )
@@ -77,11 +79,11 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
         raise Unstopped(failures)
 
 
-def announce_termination(run: Execution, ran: CriContainer, why: str) -> None:
+def announce_termination(run: Execution, cri_container: CriContainer, why: str) -> None:
     """Emit the event once, however often the termination is retried, and by whichever worker."""
-    if not run.state.instances.get(ran.id, ContainerInstance()).termination_announced:
-        run.report(TerminationAnnounced(ran.id))
-        run.announce("Normal", "Killing", why, ran.name, instance=ran.id)
+    if not run.state.instances.get(cri_container.id, ContainerInstance()).termination_announced:
+        run.report(TerminationAnnounced(cri_container.id))
+        run.announce("Normal", "Killing", why, cri_container.name, instance=cri_container.id)
 
 
 def announce_fallback(run: Execution) -> Callable[[str], None]:
@@ -107,15 +109,15 @@ async def stop_containers(run: Execution, effect: StopContainers) -> None:
         announce_termination(run, kill.container, kill.why)
     await terminate(run, [plan(kill.container, run.pod, None, kill.probe) for kill in effect.kills])
     run.report(ContainersStopped([kill.container.id for kill in effect.kills]))
-    run.report(RuntimeTouched())
+    run.report(RuntimeModified())
 
 
 async def stop_pod(run: Execution, effect: StopPod) -> None:
     """Raises as `terminate` does."""
     runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
     async for some in pieces(alive(runtime), _AT_ONCE):
-        for ran in some:
-            announce_termination(run, ran, f"Stopping container {ran.name}")
+        for cri_container in some:
+            announce_termination(run, cri_container, f"Stopping container {cri_container.name}")
     if effect.remove_created:
         await _remove_created(run, runtime)
     least = LEAST_GRACE_SECONDS if effect.ends_pod else 0
@@ -134,11 +136,13 @@ async def _stop_containers(run: Execution, runtime: PodRuntime, least: int) -> l
     Raises EffectInterrupted."""
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
     try:
-        planned = [plan(ran, pod, grace) async for some in pieces(alive(runtime), _AT_ONCE) for ran in some]
+        planned = [
+            plan(cri_container, pod, grace) async for some in pieces(alive(runtime), _AT_ONCE) for cri_container in some
+        ]
         await terminate(run, [msgspec.structs.replace(one, grace=max(least, one.grace)) for one in planned])
     except Unstopped as problem:
         return list(problem.failures)
-    run.report(ContainersStopped([one.ran.id for one in planned]))
+    run.report(ContainersStopped([one.instance.id for one in planned]))
     return []
 
 
@@ -159,14 +163,14 @@ async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
 
 async def _remove_created(run: Execution, runtime: PodRuntime) -> None:
     """A container that cannot be removed is killed when the pod's cgroup is removed. Raises CriError."""
-    for ran in created(runtime):
+    for cri_container in created(runtime):
         try:
-            await run.services.client.remove_container(ran.id)
+            await run.services.client.remove_container(cri_container.id)
         except CriError as error:
             if run.state.retry.failures < CREATED_TRIES:
                 raise
             text = "pod %s: container %s was created and is not removed yet: %s"
-            run.services.actor.log.warning(text, run.state.label, ran.name, error)
+            run.services.actor.log.warning(text, run.state.label, cri_container.name, error)
 
 
 async def restart_all(run: Execution, effect: RestartAll) -> None:
@@ -178,11 +182,13 @@ async def restart_all(run: Execution, effect: RestartAll) -> None:
     run.announce("Normal", "Killing", text, sources[0].name, instance=sources[0].id)
     run.report(AllRestarting(own, text, {source.name: next_consecutive_restarts(source) for source in sources}))
     run.publish()  # shows the condition AllContainersRestarting while they are stopped
-    here = [ran for ran in runtime.containers if ran.name in own]
-    await terminate(run, [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own])
+    here = [cri_container for cri_container in runtime.containers if cri_container.name in own]
+    await terminate(run, [plan(cri_container, pod, 0) for cri_container in alive(runtime) if cri_container.name in own])
     await run.look()
     run.publish()  # reports the exits, which the runtime forgets with the containers
     last = {source.id for source in sources}
-    await asyncio.gather(*(client.remove_container(ran.id) for ran in here if ran.id not in last))
+    await asyncio.gather(
+        *(client.remove_container(cri_container.id) for cri_container in here if cri_container.id not in last)
+    )
     await asyncio.gather(*(client.remove_container(source) for source in last))
-    run.report(RuntimeTouched())
+    run.report(RuntimeModified())

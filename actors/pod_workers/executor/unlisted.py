@@ -3,8 +3,8 @@ full, it does not load its containers and does not list them. Without this check
 container beside each, and would count a terminating pod as ended. So the pod is left unchanged meanwhile, and its
 termination waits for a while. containerd lists the containers again after a restart with room on the disk.
 
-A container that the runtime lists as ended does not come back: containerd that has lost its directory of state (in /run)
-lists all so, and their processes go on. They are killed before another instance is started.
+A container that the runtime lists as ended does not come back: containerd that has lost its directory of state (in
+/run) lists all so, and their processes go on. They are killed before another instance is started.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from actors.pleg.messages import PLEG, ContainersUnlisted
 from actors.pod_workers.phases.effects import AwaitListed
-from actors.pod_workers.pod.results import RuntimeTouched
+from actors.pod_workers.pod.results import RuntimeModified
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainerState
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -43,7 +43,7 @@ class StillUnlisted(CriError):
 async def await_listed(run: Execution, effect: AwaitListed) -> None:
     """Raises StillUnlisted, CriError."""
     await refuse_second_instance(run)
-    run.report(RuntimeTouched())
+    run.report(RuntimeModified())
 
 
 async def refuse_second_instance(run: Execution) -> None:
@@ -75,7 +75,7 @@ async def _find_unlisted(run: Execution) -> list[str]:
     containers that have ended for the runtime, and the leftover ones of cancelled starts of unlisted containers. Raises
     CriError."""
     await _end_remains(run)
-    tree, cgroup = pod_processes.tree(), pod_processes.path(run.state.held.cgroup_parent)
+    tree, cgroup = pod_processes.tree(), pod_processes.path(run.state.acquired.cgroup_parent)
     found = pod_processes.running_in(tree, cgroup) if cgroup else set()
     waiting = pod_processes.waiting_in(tree, cgroup) if cgroup else {}
     if (found | waiting.keys()) <= _listed_ids(run) and not run.state.unlisted.running:
@@ -95,10 +95,10 @@ async def _find_unlisted(run: Execution) -> list[str]:
 async def _end_remains(run: Execution) -> None:
     """Kill the processes of containers and sandboxes that the runtime lists as ended. Raises CriError if that takes too
     long."""
-    cgroup, runtime = pod_processes.path(run.state.held.cgroup_parent), run.state.runtime
+    cgroup, runtime = pod_processes.path(run.state.acquired.cgroup_parent), run.state.runtime
     if not cgroup or runtime is None:
         return
-    ended = {ran.id for ran in runtime.containers if ran.state is CriContainerState.EXITED}
+    ended = {instance.id for instance in runtime.containers if instance.state is CriContainerState.EXITED}
     ended |= {sandbox.id for sandbox in runtime.sandboxes if not sandbox.ready}
     tree = pod_processes.tree()
     remains = _remains(tree, cgroup, ended)

@@ -33,7 +33,7 @@ def renew_volumes(run: Execution, *, before: Pod | None = None, forgotten: bool 
     pod = state.wanted.pod if state.phase is PodWorkerPhase.RUNNING else None
     if pod is None:
         return
-    added = used_volumes(pod) - state.held.volumes.keys()
+    added = used_volumes(pod) - state.acquired.volumes.keys()
     if (
         any(one.name in added and one.image is None for one in pod.spec.volumes)
         or (_has_other_fields(pod, before) and any(one.downwardAPI or one.projected for one in pod.spec.volumes))

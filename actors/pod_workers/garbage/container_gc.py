@@ -42,14 +42,19 @@ def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -
     instance of a container always stays, because it carries the restart count and the fact that it need not run again.
     """
     pods = list(pods)
-    dead = [ran for runtime in pods for ran in runtime.containers if ran.state is CriContainerState.EXITED]
+    dead = [
+        instance for runtime in pods for instance in runtime.containers if instance.state is CriContainerState.EXITED
+    ]
     if not 0 <= policy.on_node < len(dead):
         return []
-    share = max(1, policy.on_node // len({(ran.pod_uid, ran.name) for ran in dead}))
+    share = max(1, policy.on_node // len({(instance.pod_uid, instance.name) for instance in dead}))
     going = _surplus_containers(pods, share, policy, now)
-    gone, newest = {ran.id for ran in going}, {ran.id for runtime in pods for ran in _newest(runtime)}
-    rest = [ran for ran in dead if ran.id not in gone | newest and _is_old(ran, policy, now)]
-    rest.sort(key=lambda ran: ran.created_ns)
+    gone, newest = (
+        {instance.id for instance in going},
+        {instance.id for runtime in pods for instance in _newest(runtime)},
+    )
+    rest = [instance for instance in dead if instance.id not in gone | newest and _is_old(instance, policy, now)]
+    rest.sort(key=lambda instance: instance.created_ns)
     return going + rest[: max(0, len(dead) - len(going) - policy.on_node)]
 
 
@@ -60,25 +65,25 @@ def _surplus_containers(
     found = []
     for runtime in pods:
         seen: dict[str, int] = {}
-        for ran in runtime.containers:
-            if ran.state is CriContainerState.EXITED:
-                seen[ran.name] = seen.get(ran.name, 0) + 1
-                if seen[ran.name] > keep and _is_old(ran, policy, now):
-                    found.append(ran)
+        for instance in runtime.containers:
+            if instance.state is CriContainerState.EXITED:
+                seen[instance.name] = seen.get(instance.name, 0) + 1
+                if seen[instance.name] > keep and _is_old(instance, policy, now):
+                    found.append(instance)
     return found
 
 
 def _newest(runtime: PodRuntime) -> Iterable[CriContainer]:
     """The newest container of each name."""
-    return {ran.name: ran for ran in reversed(runtime.containers)}.values()
+    return {instance.name: instance for instance in reversed(runtime.containers)}.values()
 
 
-def _is_old(ran: CriContainer, policy: ContainerGcPolicy, now: float) -> bool:
-    return policy.min_age <= 0 or now - ran.created_ns / 1e9 >= policy.min_age
+def _is_old(instance: CriContainer, policy: ContainerGcPolicy, now: float) -> bool:
+    return policy.min_age <= 0 or now - instance.created_ns / 1e9 >= policy.min_age
 
 
 def dead_sandboxes(runtime: PodRuntime, *, keep_newest: bool) -> list[Sandbox]:
     """Sandboxes that are not ready and have no container; the newest is kept while the pod is wanted."""
-    holding = {ran.sandbox_id for ran in runtime.containers}
+    holding = {instance.sandbox_id for instance in runtime.containers}
     candidates = runtime.sandboxes[1:] if keep_newest else runtime.sandboxes
     return [sandbox for sandbox in candidates if not sandbox.ready and sandbox.id not in holding]

@@ -21,12 +21,12 @@ async def remove_containers(services: ExecutorContext, workers: Iterable[PodWork
         pod, runtime = state.wanted.pod, state.runtime
         if state.phase is not PodWorkerPhase.ENDED or pod is None or runtime is None:
             continue
-        for ran in [one for one in runtime.containers if one.state is CriContainerState.EXITED]:
+        for instance in [one for one in runtime.containers if one.state is CriContainerState.EXITED]:
             try:
-                await services.client.remove_container(ran.id)
+                await services.client.remove_container(instance.id)
             except CriError as error:
-                report(services, ran.id, error)
+                report(services, instance.id, error)
                 continue
-            files.remove_log(services.agent.container_logs_dir, services.agent.pod_logs_dir, pod, ran)
+            files.remove_log(services.agent.container_logs_dir, services.agent.pod_logs_dir, pod, instance)
             removed += 1
     return removed

@@ -35,16 +35,16 @@ async def enforce(services: ExecutorContext, pods: Mapping[str, Pod]) -> None:
     except AskError:
         return
     policy, agent, now = services.garbage, services.agent, services.clock()
-    surplus_ids = {ran.id for ran in surplus(found.pods, policy, now)}
+    surplus_ids = {instance.id for instance in surplus(found.pods, policy, now)}
     for runtime in found.pods:
         pod = pods.get(runtime.uid)
         if pod is None:
             continue  # it belongs to another shard, or its pod is being cleaned up anyway
-        too_many = {ran.id for ran in dead_containers(runtime, policy, now)} | surplus_ids
-        for ran in [ran for ran in runtime.containers if ran.id in too_many]:
+        too_many = {instance.id for instance in dead_containers(runtime, policy, now)} | surplus_ids
+        for instance in [instance for instance in runtime.containers if instance.id in too_many]:
             try:
-                await services.client.remove_container(ran.id)
+                await services.client.remove_container(instance.id)
             except CriError as error:
-                report(services, ran.id, error)
+                report(services, instance.id, error)
                 continue
-            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
+            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, instance)

@@ -65,10 +65,10 @@ def rotation_plan(live: str, names: Iterable[str], files: int) -> RotationPlan:
 
     A compressed file and its original count as one: the process died before it removed the original.
     """
-    beside = [name[len(live) :] for name in names if name.startswith(f"{live}.")]
-    remove = [f"{live}{ending}" for ending in beside if ending.endswith(TEMPORARY)]
+    suffixes = [name[len(live) :] for name in names if name.startswith(f"{live}.")]
+    remove = [f"{live}{ending}" for ending in suffixes if ending.endswith(TEMPORARY)]
     rotated: dict[str, set[str]] = {}
-    for ending in beside:
+    for ending in suffixes:
         if match := _ROTATED.match(ending):
             rotated.setdefault(match[1], set()).add(match[2] or "")
     compress = []
@@ -100,9 +100,13 @@ class LogRotation:
         """Check every running container's log. Returns the errors; all are retried in the next round."""
         if self._limits.size_bytes < 0:
             return []
-        running = [ran for pod in pods for ran in pod.containers if ran.state is CriContainerState.RUNNING]
-        due = [ran for ran in running if self._is_own_log(ran.log_path) and self._is_due(ran.log_path)]
-        found = await asyncio.gather(*(self._rotate_log(ran, now) for ran in due))
+        running = [
+            instance for pod in pods for instance in pod.containers if instance.state is CriContainerState.RUNNING
+        ]
+        due = [
+            instance for instance in running if self._is_own_log(instance.log_path) and self._is_due(instance.log_path)
+        ]
+        found = await asyncio.gather(*(self._rotate_log(instance, now) for instance in due))
         return [problem for problem in found if problem]
 
     def _is_own_log(self, path: str) -> bool:
@@ -124,30 +128,30 @@ class LogRotation:
         files of another directory would be renamed and removed. Raises OSError."""
         return opened_beneath(self._logs_dir, os.path.dirname(path)[len(self._logs_dir) + 1 :])
 
-    async def _rotate_log(self, ran: CriContainer, now: float) -> str:
+    async def _rotate_log(self, instance: CriContainer, now: float) -> str:
         async with self._slots:
             try:
-                await self._rotate(ran, now)
-                await self._tidy(ran.log_path)
+                await self._rotate(instance, now)
+                await self._prune_rotated(instance.log_path)
             except (CriError, OSError) as error:
-                where = f"{ran.pod_namespace}/{ran.pod_name}/{ran.name}"
+                where = f"{instance.pod_namespace}/{instance.pod_name}/{instance.name}"
                 return f"log of container {where} is not rotated: {error_text(error)}"
         return ""
 
-    async def _rotate(self, ran: CriContainer, now: float) -> None:
-        files.remake_log_directory(self._logs_dir, os.path.dirname(ran.log_path))
-        with self._directory_of(ran.log_path) as directory:
-            path = f"{directory}/{os.path.basename(ran.log_path)}"
-            aside = rotated_name(path, now)
-            renamed = _rename(path, aside)
+    async def _rotate(self, instance: CriContainer, now: float) -> None:
+        files.remake_log_directory(self._logs_dir, os.path.dirname(instance.log_path))
+        with self._directory_of(instance.log_path) as directory:
+            path = f"{directory}/{os.path.basename(instance.log_path)}"
+            rotated_path = rotated_name(path, now)
+            renamed = _rename(path, rotated_path)
             try:
-                await self._client.reopen_container_log(ran.id)
+                await self._client.reopen_container_log(instance.id)
             except CriError:
                 if renamed:
-                    _rename(aside, path)  # the runtime still writes to this file: restore its name
+                    _rename(rotated_path, path)  # the runtime still writes to this file: restore its name
                 raise
 
-    async def _tidy(self, path: str) -> None:
+    async def _prune_rotated(self, path: str) -> None:
         directory, live = os.path.split(path[len(self._logs_dir) + 1 :])
         with self._directory_of(path) as opened:
             todo = rotation_plan(live, os.listdir(opened), self._limits.files)

@@ -6,7 +6,7 @@ from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
-from .effects import Admit, AskForKillOrder, Look
+from .effects import Admit, AskForKillOrder, ReadRuntime
 from .pod_actions import actions_of
 from .step import Step, StepInput
 from .termination_reasons import active_deadline, termination
@@ -18,7 +18,7 @@ def next_step(state: PodState, facts: StepInput) -> Step:
         return ending
     state = state.due_by(active_deadline(state))
     if state.view.stale or state.runtime is None:
-        return Step(state, (Look(),))
+        return Step(state, (ReadRuntime(),))
     if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
         if facts.ends_pods and RoundPart.KILL_ORDER not in state.done:
             return Step(state.did(RoundPart.KILL_ORDER), (AskForKillOrder(),))

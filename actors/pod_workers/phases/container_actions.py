@@ -57,7 +57,7 @@ class ContainerActions:
     ) -> None:
         """`sandbox_id`: of the sandbox in use; '': of a new one. `lost`: as for `compute_actions`."""
         self.pod, self.runtime, self.sandbox_id, self.verdicts = pod, runtime, sandbox_id, verdicts
-        self.here = [ran for ran in runtime.containers if sandbox_id and ran.sandbox_id == sandbox_id]
+        self.here = [instance for instance in runtime.containers if sandbox_id and instance.sandbox_id == sandbox_id]
         self.now, self.maximum = now, maximum_backoff
         self.restarting, self.stopped, self.lost = restarting, stopped, lost
         self._next_starts = NextStarts(runtime, not self.here, restarting, now, maximum_backoff)
@@ -68,7 +68,7 @@ class ContainerActions:
 
     def newest(self, name: str) -> CriContainer | None:
         """The newest instance in this sandbox."""
-        return next((ran for ran in self.here if ran.name == name), None)
+        return next((instance for instance in self.here if instance.name == name), None)
 
     def actions(self, attempt: int) -> PodActions:
         last = [self.newest(one.name) for one in (*self.pod.spec.initContainers, *self.pod.spec.containers)]
@@ -110,10 +110,10 @@ class ContainerActions:
     def _duplicates(self) -> None:
         """Stop a container that runs beside a later instance. A runtime that crashed may have started it unnoticed, or
         not listed it for a while."""
-        for ran in self.runtime.containers:
-            later = self.runtime.newest(ran.name)
-            if ran is not later and ran.state is CriContainerState.RUNNING:
-                self.kill.append(Kill(ran, f"Container {ran.name} runs twice, its earlier instance is ended"))
+        for instance in self.runtime.containers:
+            later = self.runtime.newest(instance.name)
+            if instance is not later and instance.state is CriContainerState.RUNNING:
+                self.kill.append(Kill(instance, f"Container {instance.name} runs twice, its earlier instance is ended"))
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:

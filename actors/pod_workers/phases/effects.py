@@ -15,11 +15,11 @@ class Effect(msgspec.Struct, frozen=True):
     """An operation outside the pod worker."""
 
 
-class Look(Effect, frozen=True):
+class ReadRuntime(Effect, frozen=True):
     """Ask the runtime for everything of the pod."""
 
 
-class LookAgain(Effect, frozen=True):
+class ReadRuntimeAgain(Effect, frozen=True):
     """Ask the runtime only for the known objects and those made since. After a round without failures there are no
     others."""
 
@@ -108,7 +108,7 @@ class Count(Effect, frozen=True):
     """Tell the container manager to count the pod, if its containers run and it was not admitted by this pod worker."""
 
 
-class GiveRoom(Effect, frozen=True):
+class FreeResources(Effect, frozen=True):
     """Tell the container manager that other pods may have the pod's resources, because no source has the pod."""
 
 

@@ -9,13 +9,13 @@ from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
-from .effects import Look, RemoveTraces, StopPod, Unmount
+from .effects import ReadRuntime, RemoveTraces, StopPod, Unmount
 from .garbage import collect
 from .step import Step, StepInput
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
-    if (state.wanted.unwanted or state.wanted.again) and not state.held.unmounted:
+    if (state.wanted.unwanted or state.wanted.again) and not state.acquired.unmounted:
         return Step(state) if RoundPart.UNMOUNT in state.done else Step(state.did(RoundPart.UNMOUNT), (Unmount(),))
     if state.wanted.again:
         return Step(state.after(PodWorkerEvent.FORGOTTEN))
@@ -24,5 +24,5 @@ def next_step(state: PodState, facts: StepInput) -> Step:
             return Step(state)
         return Step(state.did(RoundPart.REMOVAL), (RemoveTraces(),))
     if remains(state.runtime, state.stopped) and RoundPart.STOP not in state.done:
-        return Step(state.did(RoundPart.STOP), (Look(), StopPod(remove_created=True), Look()))
+        return Step(state.did(RoundPart.STOP), (ReadRuntime(), StopPod(remove_created=True), ReadRuntime()))
     return collect(state, facts)

@@ -31,7 +31,7 @@ def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = 
         return Start(container, 0)
     if first_kill or last.start_given_up:
         return Start(container, last.restart_count + 1, consecutive_restarts(last))
-    consecutive = next_consecutive_restarts(last, mended=_has_changed(container, last))
+    consecutive = next_consecutive_restarts(last, changed=_has_changed(container, last))
     return Start(container, last.restart_count + 1, consecutive)
 
 
@@ -84,5 +84,7 @@ class NextStarts(NamedTuple):
 
     def _previous(self, last: CriContainer) -> CriContainer | None:
         """The instance before this one, if it has ended."""
-        same = [ran for ran in self.runtime.containers if ran.name == last.name and ran.id != last.id]
+        same = [
+            instance for instance in self.runtime.containers if instance.name == last.name and instance.id != last.id
+        ]
         return same[0] if same and same[0].state is CriContainerState.EXITED else None

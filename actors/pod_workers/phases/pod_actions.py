@@ -86,7 +86,7 @@ def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
     """Ids of the containers that are stopped only because their sandbox is lost. Whatever their exit code, their work
     is not done, so they run again in the next sandbox. Containers with the policy Never are excluded."""
     policies = {one.name: one.restartPolicy or pod.spec.restartPolicy for one in pod.spec.containers}
-    return [ran.id for ran in alive(runtime) if policies.get(ran.name, "Never") != "Never"]
+    return [instance.id for instance in alive(runtime) if policies.get(instance.name, "Never") != "Never"]
 
 
 def _needs_new_sandbox(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str], lost: Mapping[str, str]) -> bool:

@@ -18,17 +18,17 @@ def restart_all(pod: Pod, newest: Iterable[CriContainer], now: float, maximum_ba
 
     `newest`: the newest instance of each init and regular container in the current sandbox.
     """
-    sources = [ran for ran in newest if _requires_it(pod, ran)]
+    sources = [instance for instance in newest if _requires_it(pod, instance)]
     if not sources:
         return None
-    last = max(sources, key=lambda ran: start_not_before(ran, maximum_backoff, now))
+    last = max(sources, key=lambda instance: start_not_before(instance, maximum_backoff, now))
     until = start_not_before(last, maximum_backoff, now)
     if until > now:
         return PodActions(backoff=[ContainerBackoff(last.name, until, last)])
     return PodActions(restart_all=sources)
 
 
-def _requires_it(pod: Pod, ran: CriContainer) -> bool:
-    container = find_container(pod, ran.name)
-    ended = ran.state is CriContainerState.EXITED and not ran.start_given_up
-    return container is not None and ended and rule_for(container, ran.exit_code) == RESTART_ALL
+def _requires_it(pod: Pod, instance: CriContainer) -> bool:
+    container = find_container(pod, instance.name)
+    ended = instance.state is CriContainerState.EXITED and not instance.start_given_up
+    return container is not None and ended and rule_for(container, instance.exit_code) == RESTART_ALL

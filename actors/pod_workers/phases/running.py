@@ -28,9 +28,9 @@ from .effects import (
     Announce,
     AwaitListed,
     Effect,
-    Look,
-    LookAgain,
     Publish,
+    ReadRuntime,
+    ReadRuntimeAgain,
     RestartAll,
     RunPostStart,
     StartContainers,
@@ -53,13 +53,13 @@ MOST_BACKOFF_SECONDS = 300.0
 
 def next_step(state: PodState, facts: StepInput) -> Step:
     if state.view.changed:
-        return Step(state.undone(), (LookAgain(), Publish()))
+        return Step(state.undone(), (ReadRuntimeAgain(), Publish()))
     ending = termination(state, facts.now)
     if ending is not None:
         return ending
     state, runtime, pod = state.due_by(active_deadline(state)), state.runtime, state.wanted.pod
     if runtime is None or pod is None or (state.view.stale and not state.done):
-        return Step(state, (Look(),))
+        return Step(state, (ReadRuntime(),))
     has_unlisted = bool(state.unlisted.running)  # an unlisted container cannot be resized either
     if state.resizing.desired is not None and RoundPart.ALLOCATION not in state.done and not has_unlisted:
         state = state.did(RoundPart.ALLOCATION)
@@ -75,7 +75,11 @@ def next_step(state: PodState, facts: StepInput) -> Step:
             state = state.due_by(state.resizing.retry_at)
     if RoundPart.ACTIONS not in state.done:
         return _act(state.did(RoundPart.ACTIONS), pod, runtime, facts)
-    due = [ran for ran in runtime.containers if is_running(ran) and _hook_is_due(state, ran.id)]
+    due = [
+        cri_container
+        for cri_container in runtime.containers
+        if is_running(cri_container) and _hook_is_due(state, cri_container.id)
+    ]
     return Step(state, (RunPostStart(due),)) if due else collect(state, facts)
 
 
@@ -138,8 +142,10 @@ def without_backoff(state: PodState, actions: PodActions, now: float) -> tuple[P
 def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: PodActions) -> PodState:
     """Withdraw the restart of containers that no longer need one, so that they are not restarted if they end by
     themselves."""
-    stopped = {kill.container.id for kill in actions.kill} | {ran.id for _, ran, _ in outdated(state)}
-    running = {ran.id for ran in runtime.containers if is_running(ran)}
+    stopped = {kill.container.id for kill in actions.kill} | {
+        cri_container.id for _, cri_container, _ in outdated(state)
+    }
+    running = {cri_container.id for cri_container in runtime.containers if is_running(cri_container)}
     return state.with_instances(state.restarting & (running - stopped), restarting=False)
 
 

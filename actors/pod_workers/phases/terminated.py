@@ -13,12 +13,12 @@ from .step import Step, StepInput
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
-    done_with_volumes = state.held.unmounted or (facts.keeps_volumes and not state.wanted.unwanted)
+    done_with_volumes = state.acquired.unmounted or (facts.keeps_volumes and not state.wanted.unwanted)
     if RoundPart.UNMOUNT not in state.done:
         effects = (ReleaseResources(),) if done_with_volumes else (ReleaseResources(), Unmount())
         # as in the kubelet, a pod's resources are free when its last container ends, however long its volumes take
-        uncounted = msgspec.structs.replace(state.held, counted=False)
-        return Step(msgspec.structs.replace(state.did(RoundPart.UNMOUNT), held=uncounted), effects)
+        uncounted = msgspec.structs.replace(state.acquired, counted=False)
+        return Step(msgspec.structs.replace(state.did(RoundPart.UNMOUNT), acquired=uncounted), effects)
     if not done_with_volumes or RoundPart.RELEASE in state.done:
         return Step(state)
     return Step(state.did(RoundPart.RELEASE), (Publish(), Release()))

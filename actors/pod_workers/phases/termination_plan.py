@@ -26,55 +26,57 @@ _SECONDS = re.compile("[0-9]{1,9}")
 class Termination(msgspec.Struct, frozen=True, kw_only=True):
     """A container to stop."""
 
-    ran: CriContainer
+    instance: CriContainer
     grace: int
     """Seconds for hook and SIGTERM together."""
     pre_stop: LifecycleHandler | None = None
     ports: list[ContainerPort] = []
 
 
-def grace_of(ran: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> int:
+def grace_of(instance: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> int:
     """The grace period of a container in seconds, the first of: an override, the API's deletion, the probe's, the
     pod's, 30."""
     if override is not None:
         return override
-    annotated = ran.annotations.get(known.POD_DELETION_GRACE_PERIOD, "")
+    annotated = instance.annotations.get(known.POD_DELETION_GRACE_PERIOD, "")
     if pod is not None:
         if pod.metadata.deletionGracePeriodSeconds is not None:
             return pod.metadata.deletionGracePeriodSeconds
-        container = find_container(pod, ran.name)
+        container = find_container(pod, instance.name)
         own = getattr(container, f"{probe}Probe", None) if container is not None and probe else None
         if own is not None and own.terminationGracePeriodSeconds is not None:
             return int(own.terminationGracePeriodSeconds)
         if pod.spec.terminationGracePeriodSeconds is not None:
             return pod.spec.terminationGracePeriodSeconds
-    for text in (annotated, ran.annotations.get(known.POD_TERMINATION_GRACE_PERIOD, "")):
+    for text in (annotated, instance.annotations.get(known.POD_TERMINATION_GRACE_PERIOD, "")):
         if _SECONDS.fullmatch(text):
             return int(text)
     return DEFAULT_GRACE_SECONDS
 
 
-def plan(ran: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> Termination:
+def plan(instance: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> Termination:
     """Plan the termination of one container."""
-    container = find_container(pod, ran.name) if pod is not None else None
+    container = find_container(pod, instance.name) if pod is not None else None
     if container is not None:
         pre_stop, ports = container.lifecycle.preStop if container.lifecycle else None, container.ports
     else:
-        pre_stop, ports = _annotated_hook(ran), _annotated_ports(ran)
-    return Termination(ran=ran, grace=grace_of(ran, pod, override, probe), pre_stop=pre_stop, ports=ports)
+        pre_stop, ports = _annotated_hook(instance), _annotated_ports(instance)
+    return Termination(
+        instance=instance, grace=grace_of(instance, pod, override, probe), pre_stop=pre_stop, ports=ports
+    )
 
 
-def _annotated_hook(ran: CriContainer) -> LifecycleHandler | None:
-    text = ran.annotations.get(known.CONTAINER_PRE_STOP_HANDLER, "")
+def _annotated_hook(instance: CriContainer) -> LifecycleHandler | None:
+    text = instance.annotations.get(known.CONTAINER_PRE_STOP_HANDLER, "")
     try:
         return decode(text.encode(), LifecycleHandler) if text else None
     except ObjectError:
         return None
 
 
-def _annotated_ports(ran: CriContainer) -> list[ContainerPort]:
+def _annotated_ports(instance: CriContainer) -> list[ContainerPort]:
     try:
-        return msgspec.json.decode(ran.annotations.get(known.CONTAINER_PORTS, "[]"), type=list[ContainerPort])
+        return msgspec.json.decode(instance.annotations.get(known.CONTAINER_PORTS, "[]"), type=list[ContainerPort])
     except UNREADABLE:
         return []
 
@@ -84,13 +86,13 @@ def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str,
     sidecars that follow it in the list. No container waits for an ephemeral container or an init container that is not
     a sidecar."""
     if pod is None:
-        return {one.ran.id: frozenset() for one in terminations}
+        return {one.instance.id: frozenset() for one in terminations}
     order = [container.name for container in pod.spec.initContainers if is_sidecar(container)]
     last = len(order)
     position_of = {name: place for place, name in enumerate(order)}
     awaited = {container.name: last for container in pod.spec.containers} | position_of
     before = {
-        own: frozenset(one.ran.id for one in terminations if awaited.get(one.ran.name, -1) > own)
+        own: frozenset(one.instance.id for one in terminations if awaited.get(one.instance.name, -1) > own)
         for own in range(last + 1)
     }
-    return {one.ran.id: before[position_of.get(one.ran.name, last)] for one in terminations}
+    return {one.instance.id: before[position_of.get(one.instance.name, last)] for one in terminations}

@@ -71,8 +71,12 @@ def _disruption(state: PodState) -> str:
 def _restarting_containers(state: PodState) -> dict[str, Waiting]:
     """Containers stopped for a restart, which must not count as ended."""
     runtime, restarting = state.runtime, state.restarting
-    ended = [ran for ran in runtime.containers if ran.id in restarting and not is_running(ran)] if runtime else []
-    names = [ran.name for ran in ended if runtime is not None and runtime.newest(ran.name) is ran]
+    ended = (
+        [instance for instance in runtime.containers if instance.id in restarting and not is_running(instance)]
+        if runtime
+        else []
+    )
+    names = [instance.name for instance in ended if runtime is not None and runtime.newest(instance.name) is instance]
     return {name: Waiting("ContainerCreating") for name in names}
 
 
@@ -83,7 +87,7 @@ def termination_step(state: PodState) -> TerminationStep:
             return "containers"
         return "sandbox" if remains(state.runtime, state.stopped) or not state.may_have_claims else "claims"
     if state.phase is PodWorkerPhase.TERMINATED:
-        return "cgroup" if state.held.unmounted else "volumes"
+        return "cgroup" if state.acquired.unmounted else "volumes"
     return ""
 
 
@@ -102,10 +106,12 @@ def probed(state: PodState) -> ProbedPod | None:
         return None
     containers = []
     for container in all_containers(pod):
-        ran = runtime.newest(container.name) if runtime is not None else None
-        if ran is not None:
+        instance = runtime.newest(container.name) if runtime is not None else None
+        if instance is not None:
             containers.append(
-                ProbedContainer(container.name, ran.id, is_running(ran), ran.started_ns, ran.id in started)
+                ProbedContainer(
+                    container.name, instance.id, is_running(instance), instance.started_ns, instance.id in started
+                )
             )
     over = state.phase in _OVER
     return ProbedPod(

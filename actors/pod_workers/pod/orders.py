@@ -113,10 +113,10 @@ def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:
     running = [name for name in state.attempts if is_running(runtime.newest(name))]
     shown = state.waiting
     over = [name for name in running if name in shown and shown[name].reason != RESTARTING_ALL]
-    begun = [name for name in running if state.attempts[name].under_way_since]
-    if not over and not begun:
+    started = [name for name in running if state.attempts[name].under_way_since]
+    if not over and not started:
         return state
-    return state.with_attempts(over, waiting=None).with_attempts(begun, under_way_since=0.0)
+    return state.with_attempts(over, waiting=None).with_attempts(started, under_way_since=0.0)
 
 
 class ProbeDecided(PodEvent, frozen=True):

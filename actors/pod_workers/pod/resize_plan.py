@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 
 from actors.container_manager.messages import ActuatedContainer
 from actors.pod_workers.containers import allocation
-from actors.shared.cri.model import CriContainer as Ran
-from actors.shared.cri.model import is_running
+from actors.shared.cri.model import CriContainer, is_running
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
@@ -18,60 +17,60 @@ from actors.shared.pod_records import POD_LEVEL
 from .state import PodState
 
 
-def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
+def outdated(state: PodState) -> list[tuple[Container, CriContainer, list[str]]]:
     """Running containers that differ from their allocated resources, with the differing ones of cpu and memory."""
     if state.resizing.allocated is None:
         return []
     found = []
-    for container, ran in _running_containers(state):
-        names = allocation.resized(resources_of(state, container, ran), container.resources)
+    for container, instance in _running_containers(state):
+        names = allocation.resized(resources_of(state, container, instance), container.resources)
         if names:
-            found.append((container, ran, names))
+            found.append((container, instance, names))
     return found
 
 
-def unconfirmed(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
+def unconfirmed(state: PodState) -> list[tuple[Container, CriContainer, list[str]]]:
     """Running containers whose resources are not known after an interrupted resize, and which resources may differ."""
     return (
         [(*one, list(allocation.RESIZABLE)) for one in _running_containers(state)] if state.resizing.unconfirmed else []
     )
 
 
-def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
+def with_limits_of_pod(state: PodState) -> list[tuple[Container, CriContainer, list[str]]]:
     """Running containers without a limit of their own for cpu or memory, to which the pod's limit applies (KEP-2837),
     and for which of the two."""
     pod = state.wanted.pod
     given = pod.spec.resources.limits if pod is not None and pod.spec.resources is not None else {}
     found = []
-    for container, ran in _running_containers(state):
+    for container, instance in _running_containers(state):
         names = [name for name in allocation.RESIZABLE if name in given and name not in container.resources.limits]
         if names:
-            found.append((container, ran, names))
+            found.append((container, instance, names))
     return found
 
 
-def _running_containers(state: PodState) -> Iterator[tuple[Container, Ran]]:
+def _running_containers(state: PodState) -> Iterator[tuple[Container, CriContainer]]:
     """The running init containers (KEP-1287; since 1.36 also those that are not sidecars) and regular containers."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return
     for container in (*pod.spec.initContainers, *pod.spec.containers):
-        ran = runtime.newest(container.name)
-        if ran is not None and is_running(ran):
-            yield container, ran
+        instance = runtime.newest(container.name)
+        if instance is not None and is_running(instance):
+            yield container, instance
 
 
-def resources_of(state: PodState, container: Container, ran: Ran) -> ResourceRequirements:
+def resources_of(state: PodState, container: Container, instance: CriContainer) -> ResourceRequirements:
     """The resources of this instance."""
     known = state.resizing.actuated
-    return known.get(ran.id) or allocation.made_with(ran) or known.get(container.name) or container.resources
+    return known.get(instance.id) or allocation.made_with(instance) or known.get(container.name) or container.resources
 
 
 def actuated(state: PodState) -> dict[str, ActuatedContainer]:
     """The resources of the running containers, by name."""
     return {
-        container.name: ActuatedContainer(ran.id, resources_of(state, container, ran))
-        for container, ran in _running_containers(state)
+        container.name: ActuatedContainer(instance.id, resources_of(state, container, instance))
+        for container, instance in _running_containers(state)
     }
 
 
@@ -82,7 +81,7 @@ def actuated_pod_level(state: PodState) -> ResourceRequirements | None:
 
 def transitional(state: PodState) -> dict[str, ResourceRequirements]:
     """The current resources that differ from the allocated ones, by the names of containers and by POD_LEVEL."""
-    found = {container.name: resources_of(state, container, ran) for container, ran, _ in outdated(state)}
+    found = {container.name: resources_of(state, container, instance) for container, instance, _ in outdated(state)}
     current, allocated = state.resizing.actuated.get(POD_LEVEL), (state.resizing.allocated or {}).get(POD_LEVEL)
     if current is not None and allocation.resized(current, allocated or ResourceRequirements()):
         found[POD_LEVEL] = current

@@ -84,7 +84,7 @@ class ResizeAllocated(PodEvent, frozen=True):
         return replace(state, resizing=resizing, wanted=replace(state.wanted, pod=self.pod, data=self.data))
 
 
-class ResizeBegun(PodEvent, frozen=True):
+class ResizeStarted(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         return replace(state, resizing=replace(state.resizing, in_progress=True))
 

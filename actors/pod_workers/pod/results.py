@@ -25,7 +25,7 @@ RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"
 
 
-class RoundBegun(PodEvent, frozen=True):
+class RoundStarted(PodEvent, frozen=True):
     """Start a new round: an event has arrived, or something is due."""
 
     def apply(self, state: PodState) -> PodState:
@@ -74,7 +74,7 @@ class RuntimeObserved(PodEvent, frozen=True):
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
         view = PodView(runtime=with_addresses(self.runtime, known), stale=False, unlisted=state.unlisted)
         from_here = replace(with_lost(state, self.runtime), view=view)
-        there = {ran.id for ran in self.runtime.containers} | state.unlisted.running
+        there = {instance.id for instance in self.runtime.containers} | state.unlisted.running
         return without_waiting(from_here, self.runtime).with_instances_of(there)
 
 
@@ -89,7 +89,7 @@ class UnlistedFound(PodEvent, frozen=True):
         return replace(state, view=replace(state.view, unlisted=self.unlisted))
 
 
-class RuntimeTouched(PodEvent, frozen=True):
+class RuntimeModified(PodEvent, frozen=True):
     """The pod worker has started, stopped or removed something, and looks before it decides again."""
 
     def apply(self, state: PodState) -> PodState:
@@ -118,7 +118,7 @@ class Counted(PodEvent, frozen=True):
     """The container manager has admitted the pod."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, held=replace(state.held, counted=True))
+        return replace(state, acquired=replace(state.acquired, counted=True))
 
 
 class VolumesPending(PodEvent, frozen=True):
@@ -142,15 +142,15 @@ class Admitted(PodEvent, frozen=True):
     prepare: bool = False
 
     def apply(self, state: PodState) -> PodState:
-        held = replace(
-            state.held,
+        acquired = replace(
+            state.acquired,
             cgroup_parent=self.cgroup_parent,
             volumes=self.volumes,
             groups=self.groups,
             containers=self.containers,
             prepare=self.prepare,
         )
-        return without_creating(replace(state, held=held)).after(PodWorkerEvent.ADMITTED)
+        return without_creating(replace(state, acquired=acquired)).after(PodWorkerEvent.ADMITTED)
 
 
 class VolumesMountedAgain(PodEvent, frozen=True):
@@ -159,7 +159,7 @@ class VolumesMountedAgain(PodEvent, frozen=True):
     volumes: dict[str, str]
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, held=replace(state.held, volumes={**state.held.volumes, **self.volumes}))
+        return replace(state, acquired=replace(state.acquired, volumes={**state.acquired.volumes, **self.volumes}))
 
 
 def waiting_for_all(state: PodState, message: str) -> PodState:
@@ -194,11 +194,11 @@ class ContainersStopped(PodEvent, frozen=True):
         return state.with_instances(self.ids, stopped=True)
 
 
-class PreStopBegun(PodEvent, frozen=True):
+class PreStopStarted(PodEvent, frozen=True):
     container_id: str
 
     def apply(self, state: PodState) -> PodState:
-        return state.with_instances([self.container_id], pre_stop_begun=True)
+        return state.with_instances([self.container_id], pre_stop_started=True)
 
 
 class PreStopUnreached(PodEvent, frozen=True):
@@ -207,21 +207,21 @@ class PreStopUnreached(PodEvent, frozen=True):
     container_id: str
 
     def apply(self, state: PodState) -> PodState:
-        return state.with_instances([self.container_id], pre_stop_begun=False)
+        return state.with_instances([self.container_id], pre_stop_started=False)
 
 
 class Unprepared(PodEvent, frozen=True):
     """No driver has anything prepared for it."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, held=replace(state.held, unprepared=True))
+        return replace(state, acquired=replace(state.acquired, unprepared=True))
 
 
 class Unmounted(PodEvent, frozen=True):
     """Its volumes are unmounted."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, held=replace(state.held, unmounted=True))
+        return replace(state, acquired=replace(state.acquired, unmounted=True))
 
 
 class Released(PodEvent, frozen=True):

@@ -16,18 +16,22 @@ from actors.shared.kube.pods import all_containers
 
 def alive(runtime: PodRuntime) -> list[CriContainer]:
     """The containers that may have a process."""
-    return [ran for ran in runtime.containers if ran.state in (CriContainerState.RUNNING, CriContainerState.UNKNOWN)]
+    return [
+        instance
+        for instance in runtime.containers
+        if instance.state in (CriContainerState.RUNNING, CriContainerState.UNKNOWN)
+    ]
 
 
 def created(runtime: PodRuntime) -> list[CriContainer]:
     """The containers that were created but never started. A runtime cannot stop these, only remove them."""
-    return [ran for ran in runtime.containers if ran.state is CriContainerState.CREATED]
+    return [instance for instance in runtime.containers if instance.state is CriContainerState.CREATED]
 
 
 def unstopped(runtime: PodRuntime, stopped: AbstractSet[str]) -> list[CriContainer]:
     """The containers that may have a process. As in the kubelet, a container in the state unknown has none once the
     runtime has stopped it; `stopped`: ids of these."""
-    return [ran for ran in alive(runtime) if is_running(ran) or ran.id not in stopped]
+    return [instance for instance in alive(runtime) if is_running(instance) or instance.id not in stopped]
 
 
 def remains(runtime: PodRuntime | None, stopped: AbstractSet[str] = frozenset()) -> bool:
@@ -40,8 +44,8 @@ def remains(runtime: PodRuntime | None, stopped: AbstractSet[str] = frozenset())
 def lost(before: PodRuntime | None, now: PodRuntime) -> dict[str, str]:
     """The containers that ran, and of which the runtime has no instance any more, since another program has removed
     them: the id of the sandbox of each, by name."""
-    ran = {one.name: one.sandbox_id for one in before.containers if is_running(one)} if before is not None else {}
-    return {name: sandbox for name, sandbox in ran.items() if now.newest(name) is None}
+    instance = {one.name: one.sandbox_id for one in before.containers if is_running(one)} if before is not None else {}
+    return {name: sandbox for name, sandbox in instance.items() if now.newest(name) is None}
 
 
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:
@@ -63,16 +67,16 @@ def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) ->
     policies = {container.name: container.terminationMessagePolicy for container in all_containers(pod)}
     logs = log_directory_name(pod)
     containers = []
-    for ran in runtime.containers:
-        if ran.state is CriContainerState.EXITED and ran.name in policies:
+    for instance in runtime.containers:
+        if instance.state is CriContainerState.EXITED and instance.name in policies:
             text = termination_message(
-                termination_log(pod_dir, ran.name, ran.restart_count),
+                termination_log(pod_dir, instance.name, instance.restart_count),
                 logs_dir,
-                f"{logs}/{log_path(ran.name, ran.restart_count)}",
-                fallback=policies[ran.name] == "FallbackToLogsOnError" and ran.exit_code != 0,
+                f"{logs}/{log_path(instance.name, instance.restart_count)}",
+                fallback=policies[instance.name] == "FallbackToLogsOnError" and instance.exit_code != 0,
             )
-            message = ": ".join(part for part in (ran.message, text) if part)
-            containers.append(msgspec.structs.replace(ran, message=message))
+            message = ": ".join(part for part in (instance.message, text) if part)
+            containers.append(msgspec.structs.replace(instance, message=message))
         else:
-            containers.append(ran)
+            containers.append(instance)
     return msgspec.structs.replace(runtime, containers=containers)

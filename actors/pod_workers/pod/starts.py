@@ -27,11 +27,11 @@ POST_START: Final = "postStart"
 
 
 class ImagePulled(PodEvent, frozen=True):
-    began: float
+    started_at: float
     ended: float
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, pulls=(*state.pulls, (self.began, self.ended))[-MOST_PULLS:])
+        return replace(state, pulls=(*state.pulls, (self.started_at, self.ended))[-MOST_PULLS:])
 
 
 class SandboxStarted(PodEvent, frozen=True):
@@ -110,8 +110,8 @@ class ContainerFailed(PodEvent, frozen=True):
             state = state.with_instances([self.container_id], post_start_due=True)
         if self.retry_seconds:
             # checked earlier once, so that users see the waiting and its reason
-            told = self.reason == BACKING_OFF
-            pause = self.retry_seconds if told else min(self.retry_seconds, REPORT_SECONDS)
+            is_reported = self.reason == BACKING_OFF
+            pause = self.retry_seconds if is_reported else min(self.retry_seconds, REPORT_SECONDS)
             not_before = self.now + max(LEAST_RETRY_SECONDS, pause)
             state = state.due_by(not_before)
         else:
@@ -137,7 +137,7 @@ class AllRestarting(PodEvent, frozen=True):
         return state
 
 
-class PostStartBegun(PodEvent, frozen=True):
+class PostStartStarted(PodEvent, frozen=True):
     container_id: str
 
     def apply(self, state: PodState) -> PodState:

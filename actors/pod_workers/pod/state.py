@@ -17,7 +17,7 @@ from actors.status_manager.messages import Waiting
 
 from .desired_state import DesiredState
 from .resize_progress import ResizeProgress
-from .state_values import Attempt, ContainerInstance, HeldResources, PodView, Retry, Round, RoundPart, Verdicts
+from .state_values import AcquiredResources, Attempt, ContainerInstance, PodView, Retry, Round, RoundPart, Verdicts
 from .table import PodWorkerEvent, PodWorkerPhase, step
 from .unlisted import UnlistedContainers
 
@@ -30,7 +30,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of one pod."""
 
     uid: str
-    began: float = 0.0
+    started_at: float = 0.0
     """When this pod worker started, seconds since 1970."""
     phase: PodWorkerPhase = PodWorkerPhase.ADMITTING
     wanted: DesiredState = DesiredState()
@@ -41,7 +41,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """By container id."""
     resizing: ResizeProgress = ResizeProgress()
     retry: Retry = Retry()
-    held: HeldResources = HeldResources()
+    acquired: AcquiredResources = AcquiredResources()
     reason: tuple[str, str] = ("", "")
     """Reason and message of the pod's rejection or end."""
     pulls: tuple[tuple[float, float], ...] = ()

@@ -54,7 +54,7 @@ class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
     startup_passed: bool = False
     post_start_due: bool = False
     """Its hook was interrupted, or its start was not answered and may have succeeded."""
-    pre_stop_begun: bool = False
+    pre_stop_started: bool = False
     """Its hook does not run again, however often its termination is retried."""
     termination_announced: bool = False
     restarting: bool = False
@@ -80,7 +80,7 @@ class Retry(msgspec.Struct, frozen=True):
     """The error of the last one."""
 
 
-class HeldResources(msgspec.Struct, frozen=True, kw_only=True):
+class AcquiredResources(msgspec.Struct, frozen=True, kw_only=True):
     """The pod's resources on the node besides its containers."""
 
     cgroup_parent: str = ""

@@ -27,7 +27,7 @@ class UnlistedContainers(msgspec.Struct, frozen=True):
     @property
     def unseen(self) -> bool:
         """Whether only the id of a running container is known."""
-        return bool(self.running - {ran.id for ran in self.containers})
+        return bool(self.running - {instance.id for instance in self.containers})
 
 
 NOTHING = UnlistedContainers()
@@ -51,12 +51,14 @@ def find_unlisted(
     """`running`, `paused`: ids of the pod's containers and sandboxes that have processes. `before` and `known`: from
     the previous look."""
     sandboxes, containers = _vanished_instances(runtime, before, known)
-    running = running | (paused & {ran.id for ran in containers})  # a container's program may be called pause, too
-    known_ids = {ran.id for ran in runtime.containers} | {one.id for one in (*runtime.sandboxes, *sandboxes)}
+    running = running | (
+        paused & {instance.id for instance in containers}
+    )  # a container's program may be called pause, too
+    known_ids = {instance.id for instance in runtime.containers} | {one.id for one in (*runtime.sandboxes, *sandboxes)}
     return UnlistedContainers(
         frozenset(running) - known_ids,  # the program of a sandbox may be called otherwise than pause
         tuple(sandbox for sandbox in sandboxes if sandbox.id in paused | running),
-        tuple(ran for ran in containers if ran.id in running),
+        tuple(instance for instance in containers if instance.id in running),
     )
 
 
@@ -64,9 +66,9 @@ def shown(runtime: PodRuntime, unlisted: UnlistedContainers) -> PodRuntime:
     """The real state of the pod: the listed and the unlisted containers."""
     if not (unlisted.sandboxes or unlisted.containers):
         return runtime
-    listed = {sandbox.id for sandbox in runtime.sandboxes} | {ran.id for ran in runtime.containers}
+    listed = {sandbox.id for sandbox in runtime.sandboxes} | {instance.id for instance in runtime.containers}
     sandboxes = [sandbox for sandbox in unlisted.sandboxes if sandbox.id not in listed]
-    containers = [ran for ran in unlisted.containers if ran.id not in listed]
+    containers = [instance for instance in unlisted.containers if instance.id not in listed]
     return assemble(runtime.uid, [*runtime.sandboxes, *sandboxes], [*runtime.containers, *containers], runtime.at)
 
 
@@ -74,11 +76,11 @@ def _vanished_instances(
     runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers
 ) -> tuple[list[Sandbox], list[CriContainer]]:
     """The containers that ran at the previous look, listed or not, and are not listed now."""
-    listed = {sandbox.id for sandbox in runtime.sandboxes} | {ran.id for ran in runtime.containers}
+    listed = {sandbox.id for sandbox in runtime.sandboxes} | {instance.id for instance in runtime.containers}
     last = before or PodRuntime(uid=runtime.uid)
     sandboxes = [*(sandbox for sandbox in last.sandboxes if sandbox.ready), *known.sandboxes]
     containers = [*alive(last), *known.containers]
     return (
         list({sandbox.id: sandbox for sandbox in sandboxes if sandbox.id not in listed}.values()),
-        list({ran.id: ran for ran in containers if ran.id not in listed}.values()),
+        list({instance.id: instance for instance in containers if instance.id not in listed}.values()),
     )

@@ -14,14 +14,14 @@ from .checks.resources import shortages
 from .request import Demand, NodeState, Refusal
 
 PREFIX: Final = "Unexpected error while attempting to recover from admission failure: preemption: "
-Lacking = Mapping[str, int]
+Shortage = Mapping[str, int]
 """By resource, in the units of Demand; `pods` is a number of pods. Only amounts above 0."""
 
 
 class NoVictims(Exception):
     """No set of pods would free enough."""
 
-    def __init__(self, left: Lacking) -> None:
+    def __init__(self, left: Shortage) -> None:
         super().__init__(left)
         self.left = left
 
@@ -37,9 +37,9 @@ def victims(demand: Demand, node: NodeState, running: Iterable[Demand]) -> list[
         return Refusal("UnexpectedAdmissionError", f"{PREFIX}{text}[{left}]")
 
 
-def without(lacking: Lacking, pods: Iterable[Demand]) -> dict[str, int]:
+def without(shortage: Shortage, pods: Iterable[Demand]) -> dict[str, int]:
     """The requirements that are still not met once these pods are gone."""
-    left = dict(lacking)
+    left = dict(shortage)
     for pod in pods:
         left = {name: amount - _gives(pod, name) for name, amount in left.items()}
     return {name: amount for name, amount in left.items() if amount > 0}
@@ -51,38 +51,38 @@ def _may_preempt(pod: Demand, other: Demand) -> bool:
     return pod.priority is not None and other.priority is not None and pod.priority > other.priority
 
 
-def _choose(lacking: Lacking, able: list[Demand]) -> list[Demand]:
+def _choose(shortage: Shortage, able: list[Demand]) -> list[Demand]:
     """Raises NoVictims."""
-    left = without(lacking, able)
+    left = without(shortage, able)
     if left:
         raise NoVictims(left)
     classes = {qos: [one for one in able if one.qos == qos] for qos in ("Guaranteed", "Burstable", "BestEffort")}
-    guaranteed = _nearest(without(lacking, [*classes["BestEffort"], *classes["Burstable"]]), classes["Guaranteed"])
-    burstable = _nearest(without(lacking, [*classes["BestEffort"], *guaranteed]), classes["Burstable"])
-    best_effort = _nearest(without(lacking, [*burstable, *guaranteed]), classes["BestEffort"])
-    return _drop_unneeded(lacking, [*guaranteed, *burstable, *best_effort])
+    guaranteed = _nearest(without(shortage, [*classes["BestEffort"], *classes["Burstable"]]), classes["Guaranteed"])
+    burstable = _nearest(without(shortage, [*classes["BestEffort"], *guaranteed]), classes["Burstable"])
+    best_effort = _nearest(without(shortage, [*burstable, *guaranteed]), classes["BestEffort"])
+    return _drop_unneeded(shortage, [*guaranteed, *burstable, *best_effort])
 
 
-def _nearest(lacking: Lacking, pods: list[Demand]) -> list[Demand]:
+def _nearest(shortage: Shortage, pods: list[Demand]) -> list[Demand]:
     """Choose pods one by one until all requirements are met."""
-    found, left, lacking = list[Demand](), list(pods), dict(lacking)
-    while lacking and left:
-        best = min(left, key=lambda pod: (_distance(lacking, pod), _gives(pod, "memory"), _gives(pod, "cpu")))
+    found, left, shortage = list[Demand](), list(pods), dict(shortage)
+    while shortage and left:
+        best = min(left, key=lambda pod: (_distance(shortage, pod), _gives(pod, "memory"), _gives(pod, "cpu")))
         left.remove(best)
         found.append(best)
-        lacking = without(lacking, [best])
+        shortage = without(shortage, [best])
     return found
 
 
-def _distance(lacking: Lacking, pod: Demand) -> float:
-    return sum((max(0, amount - _gives(pod, name)) / amount) ** 2 for name, amount in lacking.items())
+def _distance(shortage: Shortage, pod: Demand) -> float:
+    return sum((max(0, amount - _gives(pod, name)) / amount) ** 2 for name, amount in shortage.items())
 
 
-def _drop_unneeded(lacking: Lacking, chosen: list[Demand]) -> list[Demand]:
+def _drop_unneeded(shortage: Shortage, chosen: list[Demand]) -> list[Demand]:
     """The candidates without those that are not needed; the most valuable are spared first."""
     for pod in list(chosen):
         others = [one for one in chosen if one is not pod]
-        if not without(lacking, others):
+        if not without(shortage, others):
             chosen = others
     return chosen
 

@@ -148,7 +148,7 @@ class ApiClient:
     async def _exchange(self, request: RequestAttempt, most: int) -> ApiResponse:
         connections = await self._transport.connect()
         connections.call_begins()
-        began, code, received = time.monotonic(), NO_ANSWER, 0
+        started_at, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._transport.stream(connections.calls, request, self._timeout) as response:
                 answer = ApiResponse(response.status, await bounded_body(response, most), headers_of(response))
@@ -159,7 +159,7 @@ class ApiClient:
             raise unreachable(request, error) from None
         finally:
             await connections.call_ends()
-            self._observe(request.observation(code, time.monotonic() - began, received))
+            self._observe(request.observation(code, time.monotonic() - started_at, received))
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.body, answer.headers)
         return answer
@@ -206,17 +206,17 @@ class ApiClient:
         self, stack: AsyncExitStack, connections: Connections, request: RequestAttempt, quiet: float
     ) -> httpcore.Response:
         """The head of the response, within a call's timeout."""
-        began, code = time.monotonic(), NO_ANSWER
+        started_at, code = time.monotonic(), NO_ANSWER
         try:
             async with asyncio.timeout(self._timeout):
                 request.permitted_after(await self._wait_for_rate_limit())
-                began = time.monotonic()
+                started_at = time.monotonic()
                 response = await stack.enter_async_context(self._transport.stream(connections.watches, request, quiet))
             code = str(response.status)
         except TimeoutError:
             raise Unreachable(0, "Unreachable", f"watch: no answer within {self._timeout:g} s") from None
         finally:
-            self._observe(request.observation(code, time.monotonic() - began, 0))
+            self._observe(request.observation(code, time.monotonic() - started_at, 0))
         return response
 
     async def _watch_refused(self, response: httpcore.Response) -> ApiError:

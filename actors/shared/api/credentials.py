@@ -96,7 +96,7 @@ class Credentials:
             if self._failed is not None and 0 <= now - self._failed[0] < RETRY_SECONDS:
                 raise self._failed[1]
             try:
-                self._issued, self._failed = await exec_plugin.run(self._access, self._plugin_metrics.ran), None
+                self._issued, self._failed = await exec_plugin.run(self._access, self._plugin_metrics.count_run), None
             except NoCredentials as error:
                 self._failed = (self._clock(), error)
                 raise
@@ -106,14 +106,14 @@ class Credentials:
 
 def _impersonation(access: ServerAccess) -> Headers:
     """Kubernetes documentation, "User impersonation"."""
-    as_whom = access.impersonate
-    if as_whom is None:
+    impersonated = access.impersonate
+    if impersonated is None:
         return []
-    headers = [("Impersonate-User", as_whom.user)]
-    if as_whom.uid:
-        headers.append(("Impersonate-Uid", as_whom.uid))
-    headers += [("Impersonate-Group", group) for group in as_whom.groups]
+    headers = [("Impersonate-User", impersonated.user)]
+    if impersonated.uid:
+        headers.append(("Impersonate-Uid", impersonated.uid))
+    headers += [("Impersonate-Group", group) for group in impersonated.groups]
     headers += [
-        (f"Impersonate-Extra-{quote(name, safe='')}", value) for name, values in as_whom.extra for value in values
+        (f"Impersonate-Extra-{quote(name, safe='')}", value) for name, values in impersonated.extra for value in values
     ]
     return headers

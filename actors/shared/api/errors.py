@@ -15,9 +15,11 @@ class ApiError(Exception):
     """A request failed. `status` 0: no answer."""
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float = 0.0) -> None:
-        said = reason or str(status)
-        told = message in ("", said) or message.startswith(f"{said}: ")  # by another actor, which passes its error on
-        super().__init__((message or said) if told else f"{said}: {message}")
+        name = reason or str(status)
+        from_other_actor = message in ("", name) or message.startswith(
+            f"{name}: "
+        )  # by another actor, which passes its error on
+        super().__init__((message or name) if from_other_actor else f"{name}: {message}")
         self.status, self.reason, self.message, self.retry_after = status, reason, message, retry_after
 
 

@@ -21,7 +21,7 @@ class PluginMetrics:
         self._metrics = metrics
         self._valid: tuple[float, float] | None = None
 
-    def ran(self, run: PluginRun) -> None:
+    def count_run(self, run: PluginRun) -> None:
         if self._metrics is not None:
             self._metrics.count(CALLS, call_status=run.status, code=str(run.code))
 

@@ -125,15 +125,15 @@ class Reflector:
         clock = asyncio.get_running_loop().time
         while True:
             self._wake.clear()
-            began, listed = clock(), not self._version
+            started_at, listed = clock(), not self._version
             try:
                 if listed:
                     await self._list()
-                heard = await self._watch()
-                if not heard and clock() - began >= QUIET_SECONDS:
+                has_events = await self._watch()
+                if not has_events and clock() - started_at >= QUIET_SECONDS:
                     # not even a bookmark: the server may wait for a version that it will not reach for a long time
                     self._version = ""
-                if clock() - began >= SHORT_SECONDS:
+                if clock() - started_at >= SHORT_SECONDS:
                     self._backoff = Backoff()
                     continue
                 error: ApiError | None = None
@@ -147,7 +147,7 @@ class Reflector:
                 if self._is_of_the_version(other):
                     # the server may have been restored or replaced, so that its history lacks this version
                     self._version = ""
-            await self._pause(clock() - began, error)
+            await self._pause(clock() - started_at, error)
 
     def _is_of_the_version(self, error: ApiError) -> bool:
         """Whether listing the collection again may help."""
@@ -182,7 +182,7 @@ class Reflector:
 
     async def _watch(self) -> bool:
         """Whether there was an event."""
-        heard = False
+        has_events = False
         query = {
             **self._query,
             "resourceVersion": self._version,
@@ -192,8 +192,8 @@ class Reflector:
         async with aclosing(self._client.watch(self._path, query, opened=self._store.answered)) as events:
             async for event in events:
                 self._take(event)
-                heard = True
-        return heard
+                has_events = True
+        return has_events
 
     def _take(self, event: WatchEvent) -> None:
         item = read_item(event.object)

@@ -81,17 +81,17 @@ def run(
     out, err = out or sys.stdout, err or sys.stderr
     command = {**COMMANDS, **more}.get(words[0]) if words else None
     if command is None or {"-h", "--help"} & set(words):
-        asked = bool({"-h", "--help", "help"} & set(words))
-        if words and not asked:
+        wants_help = bool({"-h", "--help", "help"} & set(words))
+        if words and not wants_help:
             hint = did_you_mean(_SAME.get(words[0], words[0]), {**COMMANDS, **more})
             hint = _WRITTEN if words[0] in _WRITES else hint
             err.write(f"supervise config: there is no command {words[0]}{hint}\n  see `supervise config --help`\n")
         else:
             from supervision.cli.text import folded, terminal_columns
 
-            stream = out if asked else err
+            stream = out if wants_help else err
             stream.write(folded(ABOUT, terminal_columns(stream)))
-        return 0 if asked else 2
+        return 0 if wants_help else 2
     try:
         form, rest = take_form(words[1:])
         return command(rest, form, out)

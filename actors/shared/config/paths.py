@@ -23,8 +23,8 @@ def state_dir_of(root_dir: str) -> str:
 
 def default_policy_file() -> str:
     """The default policy: beside the sources, or in the wheel's data directory."""
-    beside = os.path.abspath(f"{os.path.dirname(__file__)}/../../../etc/supervision.yaml")
-    return beside if os.path.exists(beside) else f"{sys.prefix}/share/troupelet/etc/supervision.yaml"
+    in_sources = os.path.abspath(f"{os.path.dirname(__file__)}/../../../etc/supervision.yaml")
+    return in_sources if os.path.exists(in_sources) else f"{sys.prefix}/share/troupelet/etc/supervision.yaml"
 
 
 def run_dir_of(root_dir: str, uid: int | None = None) -> str:

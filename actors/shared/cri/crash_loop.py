@@ -33,9 +33,9 @@ def consecutive_restarts(last: CriContainer) -> int:
     return int(text) if _COUNT.fullmatch(text) else last.restart_count
 
 
-def next_consecutive_restarts(last: CriContainer, *, mended: bool = False) -> int:
-    """The number for the next instance. `mended`: it has another image or other resources, and starts from zero."""
-    return 1 if mended else consecutive_restarts(last) + 1
+def next_consecutive_restarts(last: CriContainer, *, changed: bool = False) -> int:
+    """The number for the next instance. `changed`: it has another image or other resources, and starts from zero."""
+    return 1 if changed else consecutive_restarts(last) + 1
 
 
 def is_delayed_after_kill(last: CriContainer, previous: CriContainer | None, maximum: float) -> bool:

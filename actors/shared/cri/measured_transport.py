@@ -36,14 +36,14 @@ class MeasuredTransport:
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
         operation = operation_type(method.name)
         self._metrics.count(_TOTAL, operation_type=operation)
-        began = time.monotonic()
+        started_at = time.monotonic()
         try:
             return await self._inner.call(method, request, timeout)
         except CriError:
             self._metrics.count(_ERRORS, operation_type=operation)
             raise
         finally:
-            self._metrics.observe(_SECONDS, time.monotonic() - began, operation_type=operation)
+            self._metrics.observe(_SECONDS, time.monotonic() - started_at, operation_type=operation)
 
     async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
         operation = operation_type(method.name)

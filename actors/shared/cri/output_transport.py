@@ -27,7 +27,7 @@ class OutputTransport(GrpcTransport):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self._turn = asyncio.Semaphore(1)
+        self._read_permit = asyncio.Semaphore(1)
 
     def _kind(self, method: Method[Request, Response], channel: grpc.aio.Channel) -> Any:
         """The call as a stream: the same on the wire, but the answer is read only on request."""
@@ -39,7 +39,7 @@ class OutputTransport(GrpcTransport):
         call = self._callable(method)(request, timeout=timeout, metadata=metadata)
         try:
             await call.initial_metadata()
-            async with self._turn, asyncio.timeout(scaled(READ_SECONDS)):
+            async with self._read_permit, asyncio.timeout(scaled(READ_SECONDS)):
                 response = await call.read()
         except TimeoutError:
             text = f"the answer has not come within {scaled(READ_SECONDS):g} s"

@@ -38,11 +38,11 @@ async def look_at(
 async def _ask(
     client: CriClient, uid: str, sandboxes: Iterable[str], containers: Mapping[str, str], at: float
 ) -> PodRuntime:
-    boxes, ran = await asyncio.gather(
+    boxes, found = await asyncio.gather(
         asyncio.gather(*(_sandbox(client, sandbox) for sandbox in sandboxes)),
         asyncio.gather(*(_container(client, container, sandbox) for container, sandbox in containers.items())),
     )
-    return assemble(uid, [s for s in boxes if s is not None], [c for c in ran if c is not None], at)
+    return assemble(uid, [s for s in boxes if s is not None], [c for c in found if c is not None], at)
 
 
 async def _sandbox(client: CriClient, sandbox: str) -> Sandbox | None:
@@ -62,10 +62,10 @@ async def _container(client: CriClient, container: str, sandbox: str) -> CriCont
 def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer], at: float) -> PodRuntime:
     """The pod's sandboxes and containers, newest first: by attempt, then by time, because the clock may be set back."""
     boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.attempt, sandbox.created_ns), reverse=True)
-    ran = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)
+    found = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)
     name, namespace = "", ""
     if boxes:
         name, namespace = boxes[0].pod_name, boxes[0].pod_namespace
-    elif ran:
-        name, namespace = ran[0].pod_name, ran[0].pod_namespace
-    return PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)
+    elif found:
+        name, namespace = found[0].pod_name, found[0].pod_namespace
+    return PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=found, at=at)

@@ -14,7 +14,7 @@ from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER, ServiceState
 from supervision.time_scale import scaled
 
-LOOK_SECONDS: Final = 5.0
+POLL_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 10.0
 """Seconds without any answer, or with only errors to one question. Single calls may be slow, but a working runtime
 answers several calls a second."""
@@ -34,7 +34,7 @@ class RuntimeSilence:
         """By question: since when each answer is an error, and the first of them."""
         self._reported: str | None = None
         """None: this incarnation has reported nothing yet."""
-        actor.every(LOOK_SECONDS, self._check)
+        actor.every(POLL_SECONDS, self._check)
 
     def answered(self, question: str = "") -> None:
         """The service has answered this question."""

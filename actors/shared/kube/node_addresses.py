@@ -40,14 +40,14 @@ def choose(given: str, name: str, looked_up: list[str], host: HostAddresses) -> 
     specified = [ip for ip in wanted if not ip.is_unspecified]
     if specified:
         for ip in specified:
-            if problem := unfit(ip, host):
+            if problem := unusable_reason(ip, host):
                 raise AddressError(f"failed to validate nodeIP: {problem}")
         return _objects([str(ip) for ip in specified], name)
     prefer = 6 if wanted and wanted[0].version == 6 else 4
     return _objects([_resolve(name, looked_up, prefer, host)], name)
 
 
-def unfit(ip: IP, host: HostAddresses) -> str:
+def unusable_reason(ip: IP, host: HostAddresses) -> str:
     """Why the address is not usable for a node; '' if it is."""
     if ip.is_loopback:
         return "nodeIP can't be loopback address"
@@ -78,7 +78,7 @@ def _resolve(name: str, looked_up: list[str], prefer: int, host: HostAddresses) 
     named = _address(name)
     if named is not None:
         return str(named)
-    usable = [ip for text in looked_up if (ip := _address(text)) is not None and not unfit(ip, host)]
+    usable = [ip for text in looked_up if (ip := _address(text)) is not None and not unusable_reason(ip, host)]
     usable.sort(key=lambda ip: ip.version != prefer)
     if usable:
         return str(usable[0])

@@ -64,10 +64,10 @@ def _compares(operator: str, value: str | None, values: list[str]) -> bool:
     """Gt and Lt compare a label with exactly one value, both decimal numbers of 64 bits."""
     if len(values) != 1:
         return False
-    mine, other = _number(value or ""), _number(values[0])
-    if mine is None or other is None:
+    labelled, other = _number(value or ""), _number(values[0])
+    if labelled is None or other is None:
         return False
-    return mine > other if operator == "Gt" else mine < other
+    return labelled > other if operator == "Gt" else labelled < other
 
 
 def _number(text: str) -> int | None:

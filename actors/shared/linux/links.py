@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 
-def replace_link(path: str, target: str, aside: str) -> None:
-    """Create or replace the link at `path` to `target`, by rename. `aside`: its temporary name in the same directory.
-    Raises OSError."""
-    temporary = f"{os.path.dirname(path)}/{aside}"
+def replace_link(path: str, target: str, temporary_name: str) -> None:
+    """Create or replace the link at `path` to `target`, by rename. `temporary_name`: its name until then, in the same
+    directory. Raises OSError."""
+    temporary = f"{os.path.dirname(path)}/{temporary_name}"
     if os.path.lexists(temporary):
         os.unlink(temporary)
     os.symlink(target, temporary)

@@ -84,7 +84,7 @@ def below(mounts: Iterable[Mount], directory: str) -> list[Mount]:
     return [mount for mount in mounts if mount.point == directory or mount.point.startswith(prefix)][::-1]
 
 
-def covering(mounts: Iterable[Mount], path: str) -> Mount | None:
+def mount_at(mounts: Iterable[Mount], path: str) -> Mount | None:
     """The mount of a clean absolute path without symlinks; the topmost of several."""
     best: Mount | None = None
     for mount in mounts:

@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Sequence
 from typing import Final
 
-_ONLY_IF_OURS: Final = '[ "$PPID" = "$0" ] && exec "$@"'
+_UNLESS_ORPHANED: Final = '[ "$PPID" = "$0" ] && exec "$@"'
 """Covers a parent that ended before the command was tied to it."""
 
 
-def tied(command: Sequence[str]) -> list[str]:
+def ends_with_parent(command: Sequence[str]) -> list[str]:
     """Wrap the command with util-linux's setpriv(1), so that the kernel kills it when the thread that started it ends.
     Without setpriv the command is unchanged.
 
@@ -21,4 +21,4 @@ def tied(command: Sequence[str]) -> list[str]:
     setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
     if setpriv is None or shell is None:
         return [*command]
-    return [setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _ONLY_IF_OURS, str(os.getpid()), *command]
+    return [setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _UNLESS_ORPHANED, str(os.getpid()), *command]

@@ -94,7 +94,7 @@ class _Removal:
     def __init__(self) -> None:
         self.failed: OSError | None = None
         self._top = -1
-        self._lifted = 0
+        self._moved_up = 0
 
     def tree(self, above: int, name: str, path: str, keep: bool) -> None:
         """Raises MountInsideError; other errors are recorded."""
@@ -110,9 +110,9 @@ class _Removal:
         try:
             rounds = 0
             while rounds < _ROUNDS:
-                lifted = self._lifted
+                moved_up = self._moved_up
                 self._empty(self._top, path, _MAX_DEPTH)
-                rounds += lifted == self._lifted
+                rounds += moved_up == self._moved_up
                 if rounds and (keep or self.failed or self._rmdir(above, name, path)):
                     return
         finally:
@@ -150,7 +150,7 @@ class _Removal:
         if not self._is_directory(above, name, path):
             return
         if depth == 0:
-            self._lift(above, name, path)
+            self._move_up(above, name, path)
             return
         try:
             fd = _enter(above, name, path)
@@ -180,13 +180,13 @@ class _Removal:
             self._record(error, path)
         return True
 
-    def _lift(self, above: int, name: str, path: str) -> None:
+    def _move_up(self, above: int, name: str, path: str) -> None:
         try:
-            os.rename(name, f"..lifted-{self._lifted}", src_dir_fd=above, dst_dir_fd=self._top)
+            os.rename(name, f"..lifted-{self._moved_up}", src_dir_fd=above, dst_dir_fd=self._top)
         except OSError as error:
             self._record(error, path)
         else:
-            self._lifted += 1
+            self._moved_up += 1
 
 
 def _enter(above: int, name: str, path: str) -> int:

@@ -52,7 +52,7 @@ class DBusReply(NamedTuple):
 class Call(Protocol):
     """Calls a method of an object. Raises BusError."""
 
-    async def __call__(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply: ...
+    async def __call__(self, target: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply: ...
 
 
 class SystemBus:
@@ -61,13 +61,13 @@ class SystemBus:
     def __init__(
         self,
         *,
-        heard: Callable[[str], None] = lambda signal: None,
+        on_signal: Callable[[str], None] = lambda signal: None,
         lost: Callable[[], None] = lambda: None,
         takes_descriptors: bool = False,
     ) -> None:
-        """`heard` is called with the name of each signal, `lost` when a connection ends that was not closed. Only
+        """`on_signal` is called with the name of each signal, `lost` when a connection ends that was not closed. Only
         `call_for_descriptors` takes files from the bus."""
-        self._on_signal, self._on_lost, self._takes_descriptors = heard, lost, takes_descriptors
+        self._on_signal, self._on_lost, self._takes_descriptors = on_signal, lost, takes_descriptors
         self._bus: MessageBus | None = None
         self._watching: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
@@ -80,11 +80,11 @@ class SystemBus:
             self._bus.disconnect()
             self._bus = None
 
-    async def call(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
+    async def call(self, target: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         """Call a method with arguments of this signature. Raises BusError."""
         from dbus_fast import Message, MessageType
 
-        service, path, interface = whom
+        service, path, interface = target
         message = Message(
             destination=service, path=path, interface=interface, member=method, signature=signature, body=body
         )
@@ -105,18 +105,18 @@ class SystemBus:
             raise BusError(f"{method} was refused: {reply.error_name}: {text}", str(reply.error_name))
         return DBusReply(reply.body, reply.unix_fds if self._awaiting_descriptors else [])
 
-    async def call_for_descriptors(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
+    async def call_for_descriptors(self, target: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         """Like `call`, and the files of the answer come with it. One such call at a time."""
         self._awaiting_descriptors = True
         try:
-            return await self.call(whom, method, signature, body)
+            return await self.call(target, method, signature, body)
         finally:
             self._awaiting_descriptors = False
 
-    async def get(self, whom: BusObject, name: str) -> Any:
+    async def get(self, target: BusObject, name: str) -> Any:
         """The value of a property. Raises BusError."""
-        properties = whom._replace(interface="org.freedesktop.DBus.Properties")
-        reply = await self.call(properties, "Get", "ss", [whom.interface, name])
+        properties = target._replace(interface="org.freedesktop.DBus.Properties")
+        reply = await self.call(properties, "Get", "ss", [target.interface, name])
         return reply.body[0].value
 
     # -- the connection -----------------------------------------------------------------------------------------------

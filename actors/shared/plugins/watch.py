@@ -23,9 +23,9 @@ from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look
 if TYPE_CHECKING:
     from .registrar import Registrar
 
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """Seconds between checks while the kernel does not report changes."""
-WATCHED_LOOK_SECONDS: Final = 60.0
+WATCHED_POLL_SECONDS: Final = 60.0
 AT_ONCE: Final = 48
 """The most concurrent registrations, without those of slow sockets."""
 SLOW_AT_ONCE: Final = 16
@@ -88,17 +88,17 @@ class PluginWatch:
             self.look()
             self._schedule_look()
 
-        self._actor.after(WATCHED_LOOK_SECONDS if self._watched else LOOK_SECONDS, tick)
+        self._actor.after(WATCHED_POLL_SECONDS if self._watched else POLL_SECONDS, tick)
 
     def look(self) -> None:
         self._watched = self._folders.follow()
-        crowded: list[str] = []
-        there = look(self._directory, lambda: crowded.append(self._directory))
-        if crowded:
+        too_large: list[str] = []
+        there = look(self._directory, lambda: too_large.append(self._directory))
+        if too_large:
             text = "%s has more than %d directories or %d entries: what is beyond that is not looked at"
-            self._warnings.warn("crowded", text % (self._directory, MOST_DIRECTORIES, MOST_ENTRIES))
+            self._warnings.warn("too large", text % (self._directory, MOST_DIRECTORIES, MOST_ENTRIES))
         else:
-            self._warnings.resolved("crowded")
+            self._warnings.resolved("too large")
         for path in self._watched_paths.keys() - there.keys():
             self._set(path, None)
         for path, stamp in there.items():
@@ -159,9 +159,9 @@ class PluginWatch:
         async with self._slow_places if watched.slow else self._places:
             if watched.changed.is_set():
                 return ""
-            began, stamp = self._clock(), watched.stamp
+            started_at, stamp = self._clock(), watched.stamp
             error = await self._register_now(path, watched)
-            watched.slow = bool(error) and self._clock() - began > SLOW_SECONDS and watched.stamp == stamp
+            watched.slow = bool(error) and self._clock() - started_at > SLOW_SECONDS and watched.stamp == stamp
             return error
 
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:

@@ -72,8 +72,8 @@ class Collector:
         self._agent, self._runtime, self._clock = agent, runtime, clock
         self._tree: CgroupTree | None = None
         self._cached: tuple[float, UsageSample] | None = None
-        self._looking: asyncio.Task[UsageSample] | None = None
-        self._asking: asyncio.Future[dict[str, ContainerStats]] | None = None
+        self._sampling: asyncio.Task[UsageSample] | None = None
+        self._stats_call: asyncio.Future[dict[str, ContainerStats]] | None = None
         self._rates = CpuRates()
         self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
@@ -84,10 +84,10 @@ class Collector:
         """
         running = await self._running()
         cached = self._cached
-        if cached is None or self._clock() - cached[0] > most_seconds or _lacks_one(cached[1], running):
-            if self._looking is None or self._looking.done():
-                self._looking = asyncio.ensure_future(self._collect(running))
-            found = await asyncio.shield(self._looking)
+        if cached is None or self._clock() - cached[0] > most_seconds or _is_incomplete(cached[1], running):
+            if self._sampling is None or self._sampling.done():
+                self._sampling = asyncio.ensure_future(self._collect(running))
+            found = await asyncio.shield(self._sampling)
         else:
             found = cached[1]
         if disks:
@@ -139,11 +139,11 @@ class Collector:
     async def _container_stats(self) -> dict[str, ContainerStats]:
         """Without an answer only the sizes of writable layers are unknown. One shim that hangs keeps the runtime from
         answering for all containers: it is waited for once, for a short time, and its late answer is not used."""
-        if self._asking is not None and not self._asking.done():
+        if self._stats_call is not None and not self._stats_call.done():
             return {}
-        self._asking = asyncio.ensure_future(self._list_container_stats())
-        await asyncio.wait({self._asking}, timeout=scaled(STATS_SECONDS))
-        return self._asking.result() if self._asking.done() else {}
+        self._stats_call = asyncio.ensure_future(self._list_container_stats())
+        await asyncio.wait({self._stats_call}, timeout=scaled(STATS_SECONDS))
+        return self._stats_call.result() if self._stats_call.done() else {}
 
     async def _list_container_stats(self) -> dict[str, ContainerStats]:
         try:
@@ -240,7 +240,7 @@ def _parts(pod: PodSample) -> list[CgroupSample]:
     return [one for one in own if one is not None] + [one.measured for one in pod.containers]
 
 
-def _lacks_one(sample: UsageSample, running: RunningPods) -> bool:
+def _is_incomplete(sample: UsageSample, running: RunningPods) -> bool:
     """Whether a container runs, or a sandbox is ready, that the sample lacks."""
     sampled = {pod.sandbox.id: {one.container.id for one in pod.containers} for pod in sample.pods}
     return any(box.id not in sampled or not {one.id for one in inside} <= sampled[box.id] for box, inside in running)

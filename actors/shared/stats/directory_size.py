@@ -40,14 +40,14 @@ class DirectorySize:
 
     def parts(self) -> Iterator[None]:
         """Walk it, a part in each step."""
-        began, entries = time.monotonic(), 0
+        started_at, entries = time.monotonic(), 0
         for at_entry in self._walk():
             entries += at_entry
-            if entries % PART == 0 if at_entry else time.monotonic() - began >= PART_SECONDS:
-                self.seconds += time.monotonic() - began
+            if entries % PART == 0 if at_entry else time.monotonic() - started_at >= PART_SECONDS:
+                self.seconds += time.monotonic() - started_at
                 yield
-                began = time.monotonic()
-        self.seconds += time.monotonic() - began
+                started_at = time.monotonic()
+        self.seconds += time.monotonic() - started_at
 
     def _walk(self) -> Iterator[bool]:
         """Count each entry. Yields False before each directory, True after each entry."""
@@ -110,7 +110,7 @@ def _steps(place: str) -> Iterator[str]:
         yield os.fsdecode(path[start:])
 
 
-def in_turns(walks: Iterable[Iterator[None]]) -> Iterator[None]:
+def round_robin(walks: Iterable[Iterator[None]]) -> Iterator[None]:
     """A step of each in turn, until all have ended."""
     waiting = deque(walks)
     while waiting:

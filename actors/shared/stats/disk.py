@@ -15,7 +15,7 @@ from actors.shared.linux import mountinfo
 from supervision.state_file import read_private
 
 from .claimed_volumes import ClaimedName, claimed_names, claims_file
-from .directory_size import DirectorySize, in_turns
+from .directory_size import DirectorySize, round_robin
 
 _IN_MEMORY = ("tmpfs", "hugetlbfs")
 """File systems that never wait for anything."""
@@ -47,7 +47,7 @@ def measure_pods(
         for uid, directory, logs in pods
     ]
     end = time.monotonic() + seconds
-    for _ in in_turns(one.parts() for one in found):
+    for _ in round_robin(one.parts() for one in found):
         if time.monotonic() >= end:
             break
     return {one.uid: one.figures() for one in found}
@@ -80,7 +80,7 @@ class _PodDirectories:
 
     def parts(self) -> Iterator[None]:
         sizes = [*self._volumes.values(), *self._logs.values(), self._etc_hosts]
-        return in_turns(one.parts() for one in sizes if one is not None)
+        return round_robin(one.parts() for one in sizes if one is not None)
 
     def figures(self) -> dict[str, Any]:
         """The figures as `measure_pods` returns them."""
@@ -123,7 +123,7 @@ def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
 def _volume(path: str, size: DirectorySize | None) -> dict[str, Any] | None:
     """The figures of a volume; None: it is unmounted. `size`: None for one of _WHOLE."""
     pod_dir, kind, plugin, name = path.rsplit("/", 3)
-    began = time.monotonic()
+    started_at = time.monotonic()
     try:
         if kind == _DEVICES:
             measured: dict[str, Any] = {"capacity_bytes": _device_bytes(path)}
@@ -134,7 +134,7 @@ def _volume(path: str, size: DirectorySize | None) -> dict[str, Any] | None:
             del measured["device"]  # nothing of it counts as the pod's use of the node's own disk
     except OSError:
         return None
-    measured["seconds"] = time.monotonic() - began + (size.seconds if size is not None else 0.0)
+    measured["seconds"] = time.monotonic() - started_at + (size.seconds if size is not None else 0.0)
     if plugin == _CSI:
         called, claim, measured["metric_source"] = _driver_volume_names(path, name)
     else:

@@ -74,7 +74,7 @@ class Exporter:
         self._batch: list[Span] = []
         """The batch being sent."""
         self._since = 0.0
-        self._away = False
+        self._collector_unreachable = False
         self._channel: grpc.aio.Channel | None = None
         self._export: Any = None
 
@@ -101,15 +101,15 @@ class Exporter:
             self._count_dropped("refused", refused)
             why = answer.partial_success.error_message
             self._log.warning("traces: the collector at %s refused %d spans: %s", self._endpoint, refused, why)
-        if self._away:
-            self._away = False
+        if self._collector_unreachable:
+            self._collector_unreachable = False
             self._log.info("traces: the collector at %s takes spans again", self._endpoint)
         self._batch = []
         return True
 
     def _handle_failure(self, error: grpc.aio.AioRpcError) -> bool:
-        if not self._away:
-            self._away = True
+        if not self._collector_unreachable:
+            self._collector_unreachable = True
             why = f"{error.code().name}: {error.details()}"
             self._log.warning("traces: the collector at %s does not take spans: %s", self._endpoint, why)
         retryable = error.code() in RETRYABLE

@@ -46,7 +46,7 @@ class SpanEvent(msgspec.Struct, frozen=True):
 class Span:
     """A span lasts until `end`. A span that is not sampled has only its context."""
 
-    __slots__ = ("_began", "_done", "attributes", "context", "end_ns", "error", "events", "kind", "links", "name",
+    __slots__ = ("_done", "_started_at", "attributes", "context", "end_ns", "error", "events", "kind", "links", "name",
                  "parent", "start_ns")  # fmt: skip
 
     def __init__(
@@ -59,7 +59,7 @@ class Span:
         self.links: tuple[SpanContext, ...] = ()
         self.error: str | None = None
         """The error; None on success."""
-        self._began = time.monotonic_ns()
+        self._started_at = time.monotonic_ns()
         self.start_ns, self.end_ns = time.time_ns(), 0
 
     def set(self, name: str, value: Value) -> None:
@@ -83,5 +83,5 @@ class Span:
     def end(self) -> None:
         """End it now, by the monotonic clock; a second call does nothing."""
         if not self.end_ns:
-            self.end_ns = self.start_ns + time.monotonic_ns() - self._began
+            self.end_ns = self.start_ns + time.monotonic_ns() - self._started_at
             self._done(self)

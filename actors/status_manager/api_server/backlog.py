@@ -19,7 +19,7 @@ GATHER_SECONDS: Final = 0.5
 """Seconds that any other change waits for further ones: a starting pod passes several states in that time, and each
 write costs the server, its watchers and the node."""
 POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
-AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
+UNREACHABLE_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
 
 class _Entry(msgspec.Struct):
@@ -53,7 +53,7 @@ class StatusBacklog:
         self._waiting: dict[str, _Entry] = {}
         self._failures: dict[str, Backoff] = {}
         self._in_flight: set[str] = set()
-        self._away = Backoff()
+        self._unreachable = Backoff()
         self._resume_at = 0.0
         self._order = 0
 
@@ -63,7 +63,7 @@ class StatusBacklog:
     @property
     def away(self) -> bool:
         """Whether the server did not answer the last write."""
-        return self._away.failures > 0
+        return self._unreachable.failures > 0
 
     def add(self, key: str, priority: int, now: float) -> None:
         """Add this pod. If it is already waiting, it keeps its place in the queue and its pause after a failure."""
@@ -99,7 +99,7 @@ class StatusBacklog:
     def succeeded(self, key: str) -> None:
         self._in_flight.discard(key)
         self._failures.pop(key, None)
-        self._away = Backoff()
+        self._unreachable = Backoff()
 
     def failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
         """Retry this pod after a growing pause, which is returned. Other pods do not wait."""
@@ -118,13 +118,13 @@ class StatusBacklog:
         self.add(key, priority, now)
         if now >= self._resume_at:
             # writes that were in flight together count as one failure
-            self._away = self._away.failed(AWAY_POLICY)
-            self._resume_at = now + pause.of(self._away, AWAY_POLICY)
+            self._unreachable = self._unreachable.failed(UNREACHABLE_POLICY)
+            self._resume_at = now + pause.of(self._unreachable, UNREACHABLE_POLICY)
         return self._resume_at - now
 
     def server_is_back(self) -> None:
         """End all pauses."""
-        self._away, self._resume_at = Backoff(), 0.0
+        self._unreachable, self._resume_at = Backoff(), 0.0
         self._failures.clear()
         for entry in self._waiting.values():
             entry.not_before = 0.0

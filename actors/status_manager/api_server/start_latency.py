@@ -37,8 +37,8 @@ class StartLatency:
 
     def first_running(self, tracked: TrackedPod, now: float) -> None:
         """The pod is Running for the first time; the latency counts from when this node first saw it."""
-        began = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
-        self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began))
+        started_at = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
+        self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - started_at))
 
     def watched(self, pod: ApiPod, tracked: TrackedPod | None, now: float) -> None:
         """The watch shows the pod in this state."""

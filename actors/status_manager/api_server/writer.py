@@ -20,7 +20,7 @@ from .steps import PatchStatus, Step, next_step
 NODE_SECONDS: Final = 0.5
 """Seconds; a node that is about to register soon exists."""
 MAX_SECONDS: Final = 60.0
-AWAY: Final = (0, 401, 429, 503, 504)
+UNREACHABLE: Final = (0, 401, 429, 503, 504)
 """Statuses of no answer, or of an answer that does not concern the pod: all writes wait."""
 
 
@@ -111,7 +111,7 @@ class StatusWriter:
     def _schedule_retry(self, key: str, step: Step, answer: ApiAnswer) -> None:
         at_most = NODE_SECONDS if answer.reason == NODE_MISSING else MAX_SECONDS
         pause = Pause(self._clocks.random, answer.retry_after, at_most)
-        if answer.status in AWAY and answer.reason != NODE_MISSING:
+        if answer.status in UNREACHABLE and answer.reason != NODE_MISSING:
             seconds = self.backlog.server_failed(key, step.priority, self._now(), pause)
             key = ""
         else:

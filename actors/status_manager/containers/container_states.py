@@ -99,8 +99,8 @@ def lost_state(
 def _was_replaced(view: ContainerStatusInput, before: ContainerStatus) -> bool:
     """Whether the container ran as another instance, which the runtime no longer has."""
     there = view.runtime.containers if view.runtime is not None else []
-    ran = before.containerID if before.state.running is not None else ""
-    return bool(ran) and ran not in [container_id(view, one) for one in there]
+    instance = before.containerID if before.state.running is not None else ""
+    return bool(instance) and instance not in [container_id(view, one) for one in there]
 
 
 def terminated_state(view: ContainerStatusInput, container: CriContainer) -> ContainerStateTerminated:
@@ -114,8 +114,8 @@ def terminated_state(view: ContainerStatusInput, container: CriContainer) -> Con
     )
 
 
-def container_id(view: ContainerStatusInput, ran: CriContainer) -> str:
-    return f"{view.runtime_name}://{ran.id}"
+def container_id(view: ContainerStatusInput, instance: CriContainer) -> str:
+    return f"{view.runtime_name}://{instance.id}"
 
 
 def last_of(before: ContainerStatus, newest_id: str) -> ContainerState:

@@ -25,9 +25,9 @@ def with_lost_ends(
     """Like the kubelet, this fails the regular containers of an initialized pod, and the init containers up to the last
     one that started. The others stay waiting. `final`: the status of the finished pod, if it has been computed before.
     """
-    begun = 1 + max((place for place, status in enumerate(init) if _has_begun(status)), default=0)
+    started_containers = 1 + max((place for place, status in enumerate(init) if _has_started(status)), default=0)
     return (
-        [*map(failed, init[:begun]), *init[begun:]],
+        [*map(failed, init[:started_containers]), *init[started_containers:]],
         [failed(status) for status in regular] if _is_initialized(pod, regular, final) else regular,
     )
 
@@ -39,13 +39,13 @@ def failed(status: ContainerStatus) -> ContainerStatus:
     return msgspec.structs.replace(status, state=lost_end(), ready=False, started=False)
 
 
-def never_began(status: ContainerStatus | None) -> bool:
+def never_started(status: ContainerStatus | None) -> bool:
     """Whether the pod is finished and the runtime never had the container, so that its end is unknown."""
     ended = status.state.terminated if status is not None else None
     return ended is not None and status is not None and ended.reason == LOST and not status.containerID
 
 
-def _has_begun(status: ContainerStatus) -> bool:
+def _has_started(status: ContainerStatus) -> bool:
     return status.state.waiting is None or status.lastState.terminated is not None
 
 
@@ -53,10 +53,10 @@ def _is_initialized(pod: Pod, regular: list[ContainerStatus], final: PodStatus |
     """Whether the regular containers should have started. An init container that completes while the pod is being
     stopped does not count, because the API server's status is older than that, unless it is of the finished pod.
     """
-    if not pod.spec.initContainers or any(_has_begun(status) for status in regular):
+    if not pod.spec.initContainers or any(_has_started(status) for status in regular):
         return True
     if final is not None and final.containerStatuses:
-        return any(_has_begun(status) for status in final.containerStatuses)
+        return any(_has_started(status) for status in final.containerStatuses)
     init = pod.status.initContainerStatuses
     if not init:
         return False

@@ -30,33 +30,33 @@ class ReadinessInput(msgspec.Struct, frozen=True):
     """The results of its pod's probes since this agent started."""
     before: Readiness | None
     """The last known readiness, of this agent or an earlier one."""
-    agent_began_ns: int
+    agent_started_ns: int
     """Nanoseconds since 1970."""
 
 
-def readiness(container: Container, ran: CriContainer, sources: ReadinessInput) -> Readiness:
+def readiness(container: Container, instance: CriContainer, sources: ReadinessInput) -> Readiness:
     """A container without a probe is started and ready; for one with a probe the probe decides."""
     before = sources.before
     if before is None:
-        old = 0 < ran.started_ns < sources.agent_began_ns - OLD_NS
+        old = 0 < instance.started_ns < sources.agent_started_ns - OLD_NS
         before = Readiness(old, old)
-    started = container.startupProbe is None or _result_or_last(sources.results, ran, "startup", before.started)
-    ready = container.readinessProbe is None or _result_or_last(sources.results, ran, "readiness", before.ready)
+    started = container.startupProbe is None or _result_or_last(sources.results, instance, "startup", before.started)
+    ready = container.readinessProbe is None or _result_or_last(sources.results, instance, "readiness", before.ready)
     return Readiness(started, started and ready)
 
 
-def _result_or_last(results: Results, ran: CriContainer, kind: str, before: bool) -> bool:
+def _result_or_last(results: Results, instance: CriContainer, kind: str, before: bool) -> bool:
     """The probe's result for this container instance; without one, the last known readiness."""
-    result = results.get((ran.name, kind))
-    return result.success if result is not None and result.container_id == ran.id else before
+    result = results.get((instance.name, kind))
+    return result.success if result is not None and result.container_id == instance.id else before
 
 
 class ReadinessTable:
     """All containers: the results of their probes, and the file that outlives the agent."""
 
-    def __init__(self, file: ReadinessFile, agent_began_ns: int) -> None:
+    def __init__(self, file: ReadinessFile, agent_started_ns: int) -> None:
         self.file = file
-        self._agent_began_ns = agent_began_ns
+        self._agent_started_ns = agent_started_ns
         self._results: dict[str, dict[tuple[str, str], ProbeResult]] = {}
         """By pod UID."""
 
@@ -75,11 +75,11 @@ class ReadinessTable:
         """The readiness of this pod's containers. That of containers with probes goes into the file."""
         uid, results = tracked.uid, self._results.get(tracked.uid, {})
 
-        def found(container: Container, ran: CriContainer) -> Readiness:
-            before = self.file.get(uid, ran.id) or tracked.readiness(container.name, ran.id)
-            now = readiness(container, ran, ReadinessInput(results, before, self._agent_began_ns))
+        def found(container: Container, instance: CriContainer) -> Readiness:
+            before = self.file.get(uid, instance.id) or tracked.readiness(container.name, instance.id)
+            now = readiness(container, instance, ReadinessInput(results, before, self._agent_started_ns))
             if container.startupProbe is not None or container.readinessProbe is not None:
-                self.file.put(uid, ran.id, now)
+                self.file.put(uid, instance.id, now)
             return now
 
         return found

@@ -44,7 +44,7 @@ def active_pods(table: PodTable) -> list[ActivePod]:
 
 def _containers(observed: PodObserved) -> dict[str, str]:
     containers = observed.runtime.containers if observed.runtime is not None else []
-    return {ran.name: ran.id for ran in reversed(containers)}
+    return {instance.name: instance.id for instance in reversed(containers)}
 
 
 def _unreported_pod(uid: str) -> LivePod:
@@ -78,7 +78,10 @@ def started(tracked: TrackedPod) -> float:
     """When the newest running container was started, seconds since 1970; 0.0 if none runs."""
     runtime = tracked.observed.runtime
     containers = runtime.containers if runtime is not None else []
-    return max((ran.started_ns for ran in containers if ran.state is CriContainerState.RUNNING), default=0) / 1e9
+    return (
+        max((instance.started_ns for instance in containers if instance.state is CriContainerState.RUNNING), default=0)
+        / 1e9
+    )
 
 
 def is_written(table: PodTable, tracked: TrackedPod) -> bool:

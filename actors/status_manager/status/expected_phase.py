@@ -7,7 +7,7 @@ from typing import Final
 from actors.shared.kube.pod import ContainerStatus, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static
 
-from ..containers.lost_containers import never_began
+from ..containers.lost_containers import never_started
 from .phase import TERMINAL, pod_phase
 from .pod_status_input import DEADLINE_EXCEEDED, ENDED, SHUTDOWN, PodStatusInput
 
@@ -25,8 +25,8 @@ def expected_phase(
         phase = "Failed"
     else:
         spec = observation.pod.spec
-        in_turn = [*(each for each in spec.initContainers if not is_sidecar(each)), *spec.containers]
-        waits = any(never_began(by_name.get(each.name)) for each in in_turn)
+        in_start_order = [*(each for each in spec.initContainers if not is_sidecar(each)), *spec.containers]
+        waits = any(never_started(by_name.get(each.name)) for each in in_start_order)
         over = seen.worker_phase in ENDED
         phase = "Pending" if waits else pod_phase(observation.pod, by_name, ended=over, initialized=initialized)
         # as in the kubelet, a preempted or evicted pod whose containers all exit with 0 has succeeded
@@ -39,14 +39,14 @@ def expected_phase(
     return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase
 
 
-def reported_phase(observation: PodStatusInput, outlook: str, old: PodStatus) -> str:
+def reported_phase(observation: PodStatusInput, expected: str, old: PodStatus) -> str:
     """A terminal phase is final, and is not reported while a container may still run."""
     if old.phase in TERMINAL:
         return old.phase
     ended = observation.seen.worker_phase in ENDED
-    if outlook in TERMINAL:
-        return outlook if ended else old.phase or "Running"
+    if expected in TERMINAL:
+        return expected if ended else old.phase or "Running"
     if ended:
         # a static pod whose file is gone keeps its last phase
-        return (old.phase or outlook) if is_static(observation.pod) else "Failed"
-    return outlook
+        return (old.phase or expected) if is_static(observation.pod) else "Failed"
+    return expected

@@ -31,20 +31,20 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
         return old  # final, or its worker has just begun and has not asked the runtime yet
     initialized = _is_initialized(pod, seen.runtime)
-    rejected = _never_began(seen, old)
+    rejected = _never_started(seen, old)
     found = _containers(observation, node, old, initialized=initialized, rejected=rejected)
-    begun = _has_begun(pod, seen.runtime) if seen.worker_phase == "running" else initialized
-    outlook = expected_phase(observation, found.by_name(), old, begun)
+    begun = _has_started(pod, seen.runtime) if seen.worker_phase == "running" else initialized
+    expected = expected_phase(observation, found.by_name(), old, begun)
     containers = _with_lost_ends(pod, found, old) if seen.worker_phase in ENDED else found
     by_name = containers.by_name()
     if _came_back(pod, _by_name(old), by_name):
         return old
-    phase = reported_phase(observation, outlook, old)
+    phase = reported_phase(observation, expected, old)
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
     start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
     facts = ConditionInput(
-        pod, by_name, outlook, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod),
+        pod, by_name, expected, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod),
         node.ready_to_start,
     )  # fmt: skip
     situation = TransitionInput(seen, observation.now_ns, before, start, rejected, phase)
@@ -125,15 +125,15 @@ def restarting_all(seen: PodObserved, pod: Pod) -> bool:
     if seen.worker_phase != "running" or runtime is None:
         return False
     for container in (*pod.spec.initContainers, *pod.spec.containers):
-        ran, waiting = runtime.newest(container.name), seen.waiting.get(container.name)
+        instance, waiting = runtime.newest(container.name), seen.waiting.get(container.name)
         delayed = waiting is not None and waiting.reason != RESTARTING_ALL
-        ended = ran is not None and ran.state is CriContainerState.EXITED
-        if ran is not None and ended and not delayed and rule_for(container, ran.exit_code) == RESTART_ALL:
+        ended = instance is not None and instance.state is CriContainerState.EXITED
+        if instance is not None and ended and not delayed and rule_for(container, instance.exit_code) == RESTART_ALL:
             return True
     return False
 
 
-def _never_began(seen: PodObserved, old: PodStatus) -> bool:
+def _never_started(seen: PodObserved, old: PodStatus) -> bool:
     """Whether the pod was rejected, by this incarnation or an earlier one: it never had a container."""
     nothing = seen.runtime is None or not seen.runtime.containers
     return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
@@ -180,7 +180,7 @@ def _is_initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
     )
 
 
-def _has_begun(pod: Pod, runtime: PodRuntime | None) -> bool:
+def _has_started(pod: Pod, runtime: PodRuntime | None) -> bool:
     """Whether a regular container is in the sandbox that is in use: a new sandbox begins with the init containers."""
     regular = {container.name for container in pod.spec.containers}
     used = [sandbox.id for sandbox in (runtime.sandboxes[:1] if runtime else ()) if sandbox.ready]

@@ -17,7 +17,7 @@ class AllocatableCounts:
         self._actor, self._drivers, self._api = actor, drivers, api
         self._periods: dict[str, tuple[int, Timer]] = {}
         """Seconds, by driver."""
-        self._asking: set[str] = set()
+        self._in_flight: set[str] = set()
         """The drivers that are being asked."""
 
     async def look(self) -> None:
@@ -44,8 +44,8 @@ class AllocatableCounts:
             self._periods[name] = (seconds, self._actor.every(float(seconds), lambda: self.ask(name)))
 
     def ask(self, name: str) -> None:
-        if name not in self._asking:
-            self._asking.add(name)
+        if name not in self._in_flight:
+            self._in_flight.add(name)
             self._actor.start_task(self._ask(name), f"count volumes of {name}")
 
     async def _ask(self, name: str) -> None:
@@ -54,4 +54,4 @@ class AllocatableCounts:
         except CsiError as error:
             self._actor.log.warning("the count of volumes of %s is not known: %s", name, error)
         finally:
-            self._asking.discard(name)
+            self._in_flight.discard(name)

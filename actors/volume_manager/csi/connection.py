@@ -122,7 +122,7 @@ class CsiConnection:
 
     async def _call(self, method: str, call: Awaitable[_Answer | None]) -> _Answer:
         """Raises CallError."""
-        began, code = time.monotonic(), grpc.StatusCode.OK
+        started_at, code = time.monotonic(), grpc.StatusCode.OK
         try:
             answer = await call
             if answer is None:
@@ -139,7 +139,7 @@ class CsiConnection:
         finally:
             if self._driver and self._metrics is not None:
                 self._metrics.observe(
-                    "csi_operations_seconds", time.monotonic() - began,
+                    "csi_operations_seconds", time.monotonic() - started_at,
                     driver_name=self._driver, grpc_status_code=code_name(code.name),
                     method_name=f"/csi.v1.Node/{method}", migrated="false",
                 )  # fmt: skip

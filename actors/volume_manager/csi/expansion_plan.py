@@ -19,7 +19,7 @@ NO_NODE_EXPANSION: Final = "volume.kubernetes.io/node-expansion-not-required"
 IN_USE: Final = "FAILED_PRECONDITION"
 """The driver's answer for a volume that it does not expand while in use."""
 INFEASIBLE_CODES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"})
-UNFINISHED_CODES: Final = frozenset(
+NON_FINAL_CODES: Final = frozenset(
     {"", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"}
 )
 """The driver may still be expanding it."""
@@ -89,7 +89,7 @@ def failed(
     `again`: it failed before. A size that the claim no longer requests is then infeasible, and the controller reverts
     it.
     """
-    if code in UNFINISHED_CODES:
+    if code in NON_FINAL_CODES:
         return None
     condition = {
         "type": NODE_ERROR,

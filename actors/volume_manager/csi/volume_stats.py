@@ -51,7 +51,7 @@ class DriverMeasurements:
         self._used: dict[str, _Used] = {}
         """By path."""
         self._latest: dict[str, VolumeFigures] = {}
-        self._call_began: dict[str, float] = {}
+        self._call_started_at: dict[str, float] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._limits: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(CALLS))
         """By driver."""
@@ -61,7 +61,7 @@ class DriverMeasurements:
         self._used[step.path] = _Used(pod.metadata, step)
 
     def unused(self, path: str) -> None:
-        for known in (self._used, self._latest, self._call_began):
+        for known in (self._used, self._latest, self._call_started_at):
             known.pop(path, None)
         if (call := self._calls.pop(path, None)) is not None:
             call.cancel()
@@ -80,8 +80,8 @@ class DriverMeasurements:
             if not driver.measures:
                 continue
             found[path] = _unknown_figures(used)
-            if path not in self._calls and now - self._call_began.get(path, float("-inf")) >= self._period / 2:
-                self._call_began[path] = now
+            if path not in self._calls and now - self._call_started_at.get(path, float("-inf")) >= self._period / 2:
+                self._call_started_at[path] = now
                 call = self._ask(path, used, driver, connection)
                 self._calls[path] = self._actor.start_task(call, f"measure {used.step.source.handle}")
             if path in self._calls:
@@ -93,9 +93,9 @@ class DriverMeasurements:
     async def _ask(self, path: str, used: _Used, driver: Driver, connection: CsiConnection) -> None:
         try:
             async with self._limits[driver.name]:
-                began = self._clock()
+                started_at = self._clock()
                 answer = await connection.stats(used.step.source.handle, used.step.path)
-                self._note(path, used, driver, answer, self._clock() - began)
+                self._note(path, used, driver, answer, self._clock() - started_at)
         except CsiError as error:
             self._latest.pop(path, None)
             self._actor.log.debug("volume at %s is not measured: %s", path, error)
@@ -106,8 +106,8 @@ class DriverMeasurements:
     def _note(
         self, path: str, used: _Used, driver: Driver, answer: csi.NodeGetVolumeStatsResponse, seconds: float
     ) -> None:
-        asked = self._health and driver.conditions and answer.HasField("volume_condition")
-        abnormal = answer.volume_condition.abnormal if asked else None
+        has_condition = self._health and driver.conditions and answer.HasField("volume_condition")
+        abnormal = answer.volume_condition.abnormal if has_condition else None
         self._latest[path] = msgspec.structs.replace(
             _unknown_figures(used), figures=figures_of(answer), abnormal=abnormal, seconds=seconds
         )

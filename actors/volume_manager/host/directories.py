@@ -18,10 +18,10 @@ def make_directory(path: str, mode: int, group: int | None) -> None:
         return
     above, name = os.path.split(path)
     make_path(above, DIRECTORY_MODE)
-    aside = f"{above}/.{name}.new"  # no volume has a name that begins with a dot
-    os.makedirs(aside, 0o700, exist_ok=True)
+    temporary = f"{above}/.{name}.new"  # no volume has a name that begins with a dot
+    os.makedirs(temporary, 0o700, exist_ok=True)
     if group is not None:
-        os.chown(aside, -1, group)
+        os.chown(temporary, -1, group)
         mode |= stat.S_ISGID
-    os.chmod(aside, mode)
-    os.rename(aside, path)
+    os.chmod(temporary, mode)
+    os.rename(temporary, path)

@@ -10,7 +10,7 @@ from actors.shared.linux.beneath import path_of
 
 def is_shared(path: str) -> bool:
     """Whether mounts made below this directory propagate."""
-    below = mountinfo.covering(mountinfo.read(), os.path.realpath(path))
+    below = mountinfo.mount_at(mountinfo.read(), os.path.realpath(path))
     return below is not None and below.shared
 
 
@@ -22,7 +22,7 @@ def make_shared(path: str) -> bool:
     """
     path = os.path.realpath(path)
     table = mountinfo.read()
-    on = mountinfo.covering(table, path)
+    on = mountinfo.mount_at(table, path)
     if on is not None and on.shared:
         return False
     made = on is None or on.point != path
@@ -34,7 +34,7 @@ def make_shared(path: str) -> bool:
 
 def is_bound_to_itself(table: list[mountinfo.Mount], path: str) -> bool:
     """Whether the topmost mount at the path is a bind mount of the path itself, as by `make_shared`. Pure."""
-    on = mountinfo.covering(table, path)
+    on = mountinfo.mount_at(table, path)
     beneath = None if on is None else next((mount for mount in table if mount.id == on.parent), None)
     if on is None or beneath is None or on.point != path:
         return False

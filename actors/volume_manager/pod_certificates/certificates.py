@@ -22,9 +22,9 @@ from .life import CertificateLife
 from .requests import WantedCertificate
 from .states import PodCredentials
 
-LOOK_SECONDS: Final = 60.0
+POLL_SECONDS: Final = 60.0
 """How often each certificate is looked at: for its renewal, and for an answer that was missed."""
-LOOK_JITTER: Final = 1.0
+POLL_JITTER: Final = 1.0
 WAIT_SECONDS: Final = 2.0
 """How long a mount waits for the first certificate: a signer of the cluster mostly answers at once."""
 GATE_OFF: Final = f"unimplemented (the feature gate {POD_CERTIFICATE_GATE} is off)"
@@ -56,18 +56,18 @@ class PodCertificates:
         """Signer and state of each gauge."""
 
     def start(self) -> None:
-        self._actor.every(LOOK_SECONDS, self._drive_all, jitter=LOOK_JITTER)
+        self._actor.every(POLL_SECONDS, self._advance_all, jitter=POLL_JITTER)
 
-    def _drive_all(self) -> None:
+    def _advance_all(self) -> None:
         for life in self._lives.values():
-            life.drive()
+            life.advance()
 
     async def credentials(self, pod: Pod, volume: str, index: int, source: VolumeProjection) -> PodCredentials:
         """Of a podCertificate source, the `index`th of the volume. It is requested by the first call."""
         place = _Place(pod.metadata.uid, volume, index)
         if place not in self._lives:
             self._lives[place] = life = self._life(pod, source)
-            life.drive()
+            life.advance()
         return await self._lives[place].credentials(scaled(WAIT_SECONDS))
 
     def _life(self, pod: Pod, source: VolumeProjection) -> CertificateLife:
@@ -81,7 +81,7 @@ class PodCertificates:
         """A PodCertificateRequest of this node has changed, or is gone."""
         for life in self._lives.values():
             if life.wanted.pod.namespace == ref.namespace and life.awaits(ref.name):
-                life.drive()
+                life.advance()
 
     def forget(self, uid: str) -> None:
         """The pod's volumes are unmounted."""

@@ -31,7 +31,7 @@ BACKOFF: Final = BackoffPolicy(first=0.2, maximum=60.0, factor=2.0, jitter=0.2, 
 
 
 class CertificateLife:
-    """One step at a time: `drive` is called when something may have changed."""
+    """One step at a time: `advance` is called when something may have changed."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class CertificateLife:
         """Whether it waits for the request of this name."""
         return self._state.awaited is not None and self._state.awaited.request == request
 
-    def drive(self) -> None:
+    def advance(self) -> None:
         """Do what is next; after the running step, if there is one."""
         self._again = True
         if self._task is None and not self._ended:
@@ -102,7 +102,7 @@ class CertificateLife:
             about = f"pod {pod.namespace}/{pod.name}: certificate of {source.signerName}"
             self._actor.log.warning("%s: %s", about, text)
         self._error, self._backoff = text, self._backoff.failed(BACKOFF)
-        self._actor.after(self._backoff.pause(BACKOFF, self._rng), self.drive)
+        self._actor.after(self._backoff.pause(BACKOFF, self._rng), self.advance)
 
     async def _step(self) -> None:
         """Raises CertificateApiError."""
@@ -110,7 +110,7 @@ class CertificateLife:
         if action is CertificateAction.REQUEST:
             await self._request()
         elif action is CertificateAction.LOOK:
-            await self._look()
+            await self._check_request()
 
     async def _request(self) -> None:
         self._warn()
@@ -122,7 +122,7 @@ class CertificateLife:
         self._state = requested(self._state, name, key, self._wall(), self._rng())
         self._again = True  # a signer may be fast, and its answer have come before this one
 
-    async def _look(self) -> None:
+    async def _check_request(self) -> None:
         awaited = self._state.awaited
         assert awaited is not None  # noqa: S101 - the action says so
         namespace = self.wanted.pod.namespace

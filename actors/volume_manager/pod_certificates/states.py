@@ -36,7 +36,7 @@ class IssuedCertificate(msgspec.Struct, frozen=True):
     credentials: PodCredentials
     renew_at: float
     ends_at: float
-    told: frozenset[str] = frozenset()
+    emitted_reasons: frozenset[str] = frozenset()
     """Reasons of the events about its age that were sent."""
 
 
@@ -152,9 +152,11 @@ def warned(state: PodCertificateState, now: float) -> tuple[PodCertificateState,
     if issued is None:
         return state, []
     due = [(OVERDUE, issued.renew_at + OVERDUE_SECONDS), (EXPIRED, issued.ends_at)]
-    events = [event for event, at in due if now > at and event.reason not in issued.told]
-    told = issued.told | {event.reason for event in events}
-    return msgspec.structs.replace(state, issued=msgspec.structs.replace(issued, told=told)), events
+    events = [event for event, at in due if now > at and event.reason not in issued.emitted_reasons]
+    emitted_reasons = issued.emitted_reasons | {event.reason for event in events}
+    return msgspec.structs.replace(
+        state, issued=msgspec.structs.replace(issued, emitted_reasons=emitted_reasons)
+    ), events
 
 
 def credentials_of(state: PodCertificateState) -> PodCredentials:

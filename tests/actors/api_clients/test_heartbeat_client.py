@@ -289,10 +289,10 @@ def test_shutdown_is_reported_at_once_and_its_end_too(play):
 def test_a_runtime_that_is_silent_for_half_a_minute_makes_the_node_not_ready(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
-            began = node.clock()
+            started_at = node.clock()
             await node.ready()
             await node.until(lambda: node.status("Ready") == "False", "NotReady", step=0.125)
-            assert 30 <= node.clock() - began <= 42
+            assert 30 <= node.clock() - started_at <= 42
             assert node.condition("Ready")["message"] == "container runtime is down"
             await node.runtime()
             await node.pass_time(10.5)

@@ -138,8 +138,8 @@ def held(
     """When systemd is asked this of the pod's slice the first is set; it answers when the second is."""
     asked, go_on, systemd = asyncio.Event(), asyncio.Event(), host.systemd
 
-    async def slowly(whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
-        reply = await systemd(whom, method, signature, body)
+    async def slowly(target: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
+        reply = await systemd(target, method, signature, body)
         if method != verb or "podu1" not in body[0]:
             return reply
         answer = answers()

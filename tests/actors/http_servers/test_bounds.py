@@ -26,7 +26,7 @@ from actors.http_servers.serving.client_faults import BURST, limit_lines
 from actors.http_servers.serving.connections import BoundedServer
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import EndpointHandler, ServerHandler
-from actors.http_servers.serving.request_heads import MAX_LINES, STRANGER_BYTES
+from actors.http_servers.serving.request_heads import MAX_LINES, UNAUTHENTICATED_BYTES
 from actors.http_servers.serving.request_metrics import OTHER, label
 from actors.http_servers.serving.routes import application
 from actors.http_servers.serving.server_state import ServerState
@@ -145,7 +145,7 @@ async def test_a_handshake_that_fails_is_no_error_of_the_server(
 
 
 async def test_only_authenticated_clients_may_send_long_heads() -> None:
-    long = b"GET /out HTTP/1.1\r\nHost: n\r\nX: " + b"x" * STRANGER_BYTES + b"\r\n\r\n"
+    long = b"GET /out HTTP/1.1\r\nHost: n\r\nX: " + b"x" * UNAUTHENTICATED_BYTES + b"\r\n\r\n"
     async with serving(Application([(".*", Knows)])) as (_, port):
         stranger = await ask(port, "/out")
         known = await ask(port, "/in/a")
@@ -237,7 +237,7 @@ class Endless(RequestHandler):
 @pytest.mark.parametrize("more", [b"", b"x", b"GET / HTTP/1.1\r\nHost: n\r\n\r\n"])
 async def test_an_answer_ends_with_its_client_whatever_that_sent_in_advance(more: bytes) -> None:
     begun, left = asyncio.Event(), asyncio.Event()
-    async with serving(Application([(".*", Endless)], begun=begun, left=left), look_seconds=0.1) as (_, port):
+    async with serving(Application([(".*", Endless)], begun=begun, left=left), poll_seconds=0.1) as (_, port):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n" + more)
         await asyncio.wait_for(begun.wait(), 5)

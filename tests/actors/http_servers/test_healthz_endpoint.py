@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 
 from actors.device_manager.messages import REGISTRATION
-from actors.http_servers.serving.health_checks import DEAF_SECONDS
+from actors.http_servers.serving.health_checks import UNAVAILABLE_SECONDS
 from supervision.protocol import GetTree, Trouble
 from tests.support.served_node import TREE, Node, serve
 
 
 def test_healthz_fails_with_status_500_while_one_of_its_checks_fails(tmp_path: Path) -> None:
     async def story(node: Node) -> None:
-        deaf = Trouble(REGISTRATION, "no device plugin can register", DEAF_SECONDS, "device_manager")
+        deaf = Trouble(REGISTRATION, "no device plugin can register", UNAVAILABLE_SECONDS, "device_manager")
         node.answer(GetTree, msgspec.structs.replace(TREE, troubles=[deaf]))
         code, text = await node.fetch("/healthz")
         assert code == 500

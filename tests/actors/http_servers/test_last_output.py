@@ -158,7 +158,7 @@ async def test_a_caller_that_leaves_while_the_runtime_takes_no_input_ends_the_st
     protocol: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.2)
-    monkeypatch.setattr(joined_streams, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(joined_streams, "POLL_SECONDS", 0.05)
     async with stream(protocol) as one:
         one.begin()
         assert one.task is not None

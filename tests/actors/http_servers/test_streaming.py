@@ -193,9 +193,9 @@ async def test_a_caller_that_does_not_read_delays_the_runtime_and_fills_no_memor
 
 async def test_an_idle_stream_times_out() -> None:
     with four_ends() as ends:
-        task, began = ends.join(idle=1.0), time.monotonic()
+        task, started_at = ends.join(idle=1.0), time.monotonic()
         await asyncio.sleep(0.2)
         await ends.caller.write(b"still here")
         await asyncio.wait_for(task, 5)
-        assert time.monotonic() - began >= 1.2
+        assert time.monotonic() - started_at >= 1.2
         assert ends.near.closed()

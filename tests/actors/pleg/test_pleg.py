@@ -178,7 +178,7 @@ def test_a_hanging_pod_status_delays_no_other_pod(fake):
 
 
 def test_at_the_first_relist_a_pod_with_a_hanging_status_is_named_and_follows_later(fake, monkeypatch):
-    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.3)
     monkeypatch.setattr(status_calls, "DEADLINE_SECONDS", 0.6)
 
     async def story(harness: Harness, fake: FakeRuntime) -> None:

@@ -25,7 +25,7 @@ from actors.pod_workers.messages import (
 )
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.pod_workers.pod.results import Interrupted
-from actors.pod_workers.pod.state_values import HeldResources
+from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
@@ -279,7 +279,7 @@ async def test_a_container_that_appears_during_cleanup_is_stopped(tmp_path, monk
         await node.sources()
         await node.first_look()
         await up(node)
-        late = node.shard.services.starter.sandbox_config(pod(), 7, HeldResources(cgroup_parent="/kubepods/podu"))
+        late = node.shard.services.starter.sandbox_config(pod(), 7, AcquiredResources(cgroup_parent="/kubepods/podu"))
         remove = node.shard.disposable
         removed: list[Any] = []
 

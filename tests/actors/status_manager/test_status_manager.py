@@ -28,8 +28,8 @@ PROBE = {"httpGet": {"port": 80}}
 
 def started(tmp_path: Path, **agent: Any) -> Harness:
     context = Agent(**{"root_dir": str(tmp_path), "node_ip": "10.0.0.1", "workers": 2, **agent})
-    began = iter([BORN])
-    clocks = PodStatusClocks(lambda: next(began, BORN + 60 * S))
+    started_at = iter([BORN])
+    clocks = PodStatusClocks(lambda: next(started_at, BORN + 60 * S))
     return Harness(StatusManager, name="status_manager", context=context, arguments={"clocks": clocks}, incarnation=3)
 
 

@@ -205,8 +205,8 @@ async def test_without_its_driver_a_volume_stays_as_it_is(node: Node, storage: S
         storage.there = False
         assert await node.mount() == ""
         assert await node.unmount() == "pv: kubernetes.io/csi: driver name d.test not found"
-        lacking = "attacher.MountDevice failed to create newCsiDriverClient: driver name d.test not found"
-        assert await node.mount("w") == f"kubernetes.io/csi: {lacking}"
+        shortage = "attacher.MountDevice failed to create newCsiDriverClient: driver name d.test not found"
+        assert await node.mount("w") == f"kubernetes.io/csi: {shortage}"
 
 
 async def test_volumes_of_an_earlier_incarnation_are_followed_once_their_driver_registers(

@@ -28,7 +28,7 @@ from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from actors.volume_manager.pod_certificates import certificates
 from actors.volume_manager.pod_certificates.api import MAKE
-from actors.volume_manager.pod_certificates.certificates import LOOK_SECONDS, STATES
+from actors.volume_manager.pod_certificates.certificates import POLL_SECONDS, STATES
 from actors.volume_manager.pod_certificates.states import ABANDON_SECONDS, JITTER_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics
@@ -37,7 +37,7 @@ from tests.support.pod_signer import NAME, Obj, PodSigner, condition
 from tests.support.volumes import user_of
 
 UID = "0a1b"
-ROUND = 2 * LOOK_SECONDS + 1
+ROUND = 2 * POLL_SECONDS + 1
 SOURCE = {"signerName": NAME, "keyType": "ED25519"}
 PATHS = {"credentialBundlePath": "all.pem", "keyPath": "key.pem", "certificateChainPath": "chain.pem"}
 
@@ -50,9 +50,9 @@ class Node:
         monkeypatch.setattr(memory_mounts, "mount_memory", _no_tmpfs)
         config = KubeletConfiguration(featureGates={"PodCertificateRequest": gate})
         self.agent = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False, config=config)
-        self.began, self.clock = time.time(), VirtualClock()
+        self.started_at, self.clock = time.time(), VirtualClock()
         start = self.clock.now
-        arguments = {"wall": lambda: self.began + self.clock.now - start}
+        arguments = {"wall": lambda: self.started_at + self.clock.now - start}
         self.harness = Harness(
             VolumeManager, name="volume_manager", context=self.agent, clock=self.clock, arguments=arguments
         )
@@ -216,8 +216,8 @@ async def test_a_renewal_that_is_refused_leaves_the_files_and_an_event(node: Nod
 async def test_a_missing_renewal_is_reported_when_overdue_and_when_expired(node: Node) -> None:
     async with node.harness:
         files = await node.mounted()
-        for _ in range(3600 // int(LOOK_SECONDS) + 3):
-            await node.harness.advance(LOOK_SECONDS)
+        for _ in range(3600 // int(POLL_SECONDS) + 3):
+            await node.harness.advance(POLL_SECONDS)
         assert [reason for reason, _ in node.events()] == ["CertificateOverdueForRefresh", "CertificateExpired"]
         assert await node.states() == {"expired": 1}
         assert files.joinpath("all.pem").exists()

@@ -28,7 +28,7 @@ FAULTS: dict[str, tuple[dict[str, object], ...]] = {
     ),
 }
 """What is ordered of the server (tests/support/apiserver/faults.py), towards the node only."""
-AWAY_SECONDS = (2.0, 6.0, 20.0)
+UNREACHABLE_SECONDS = (2.0, 6.0, 20.0)
 HOW = {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP}
 
 
@@ -53,7 +53,7 @@ def _forget(cluster: Cluster, step: Step) -> None:
 
 
 def _draw_away(draw: Draw) -> Drawn:
-    return Drawn(what=draw.rng.choice(list(HOW)), seconds=draw.rng.choice(AWAY_SECONDS))
+    return Drawn(what=draw.rng.choice(list(HOW)), seconds=draw.rng.choice(UNREACHABLE_SECONDS))
 
 
 def _take_away(cluster: Cluster, step: Step) -> None:

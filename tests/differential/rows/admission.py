@@ -356,6 +356,6 @@ ROWS = [
         "the start of a static pod is when the node began it",
         "subsystems 6: startTime is set once, at the first status",
         {},
-        (manifest(), waits(25), holds("startTime", lambda on: mirror(on)["status"]["startTime"] >= on.node.began)),
+        (manifest(), waits(25), holds("startTime", lambda on: mirror(on)["status"]["startTime"] >= on.node.started_at)),
     ),
 ]

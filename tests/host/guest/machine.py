@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from tests.host.guest.agent import Done, GuestAgent
 
 HOST_AS_SEEN_INSIDE = "10.0.2.2"
@@ -44,17 +44,19 @@ class Machine:
 
     def boot(self) -> float:
         """Until systemd has started all. Answers the seconds that it took."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         self._socket.unlink(missing_ok=True)
         with (self.folder / "qemu.log").open("ab") as log:
-            self._process = subprocess.Popen(tied(self._command()), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            self._process = subprocess.Popen(
+                ends_with_parent(self._command()), stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
         while not self._answers():
             assert self._process.poll() is None, (self.folder / "qemu.log").read_text()
-            assert time.monotonic() < began + BOOT_SECONDS, f"it does not boot:\n{self.console}"
+            assert time.monotonic() < started_at + BOOT_SECONDS, f"it does not boot:\n{self.console}"
             time.sleep(LOOK_AGAIN_SECONDS)
         state = self._agent.run("systemctl is-system-running --wait", BOOT_SECONDS)
         assert state.out.strip() == "running", self.run("systemctl --failed --no-legend; journalctl -b -p err").out
-        return time.monotonic() - began
+        return time.monotonic() - started_at
 
     def run(self, command: str, *, data: str = "", seconds: float = COMMAND_SECONDS) -> Done:
         """It may fail."""

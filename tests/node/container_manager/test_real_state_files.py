@@ -114,9 +114,9 @@ def test_memory_of_an_ended_init_container_is_freed_once_despite_kills_while_the
     node.until(lambda: any(one.name == "init" for one in node.containers()), "the init container is there")
     uid = node.uid("two-steps")
     assert "init" in node.memory()[uid]
-    began = lambda: any(one.name == "main" for one in node.containers())  # noqa: E731
+    started_at = lambda: any(one.name == "main" for one in node.containers())  # noqa: E731
     for _ in range(5):
-        if began():
+        if started_at():
             break
         node.kill(victim)
     node.wait_running("two-steps")

@@ -216,12 +216,12 @@ def test_one_very_slow_part_delays_no_health_check(steady, churn, name):
 
 def all_hung(node: FaultyNode) -> str:
     known = len(node.incidents())
-    looping, began = ["pleg", "pod_workers/worker/0"], time.monotonic()
+    looping, started_at = ["pleg", "pod_workers/worker/0"], time.monotonic()
     for name in LEAVES:
         node.inject(name, "hang" if name in looping else "stop")
     node.until(lambda: len(node.incidents()) >= known + len(LEAVES), "all found")
     node.wait_whole()
-    whole = time.monotonic() - began
+    whole = time.monotonic() - started_at
     found = node.incidents()[known:]
     assert sorted((one.actor, one.cause) for one in found) == sorted((name, "hang") for name in LEAVES)
     return "" if whole < HUNG_SECONDS else f"whole after {whole:.2f} s"

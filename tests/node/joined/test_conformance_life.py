@@ -241,10 +241,10 @@ def test_hooks_run_after_the_start_and_before_the_end(site: Joined, recorder: Re
     assert run(site, "hooked", "cat", "/d/post") == "begun\n"
     assert (recorder.paths("http"), recorder.paths("https")) == (["/post"], ["/post"])
     assert recorder.calls[0][2] == "kube-lifecycle/1.36"
-    began = time.monotonic()
+    started_at = time.monotonic()
     site.delete("hooked")
     site.wait_no_pod("hooked", seconds=SECONDS)
-    assert time.monotonic() - began >= 2
+    assert time.monotonic() - started_at >= 2
     assert (recorder.paths("http"), recorder.paths("https")) == (["/post", "/pre"], ["/post", "/pre"])
 
 

@@ -55,11 +55,11 @@ def test_files_follow_their_secret_and_config_map_within_seconds(site: Joined) -
 
 
 def _seconds_until_changed(site: Joined, text: str) -> float:
-    began = time.monotonic()
+    started_at = time.monotonic()
     site.api.merge(f"{BASE}/configmaps/text", {"data": {"file": text}})
     site.api.merge(f"{BASE}/secrets/hidden", {"data": {"key": base64.b64encode(text.encode()).decode()}})
     wait_for(lambda: run(site, "files", "cat", "/c/file", "/s/key") == text + text, 60)
-    return time.monotonic() - began
+    return time.monotonic() - started_at
 
 
 def test_a_pod_waits_for_missing_objects_and_reports_them(site: Joined) -> None:

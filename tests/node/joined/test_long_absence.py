@@ -13,7 +13,7 @@ from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, PODS, Joined, condition, container, is_ready, pod, status
 
-AWAY_SECONDS = 40.0
+UNREACHABLE_SECONDS = 40.0
 CATCH_UP_SECONDS = 60.0
 STEADY = [f"steady{number}" for number in range(4)]
 CRASHES = [f"crashes{number}" for number in range(3)]
@@ -70,7 +70,7 @@ def test_changes_while_the_server_is_away_are_reported_when_it_is_back(own: Join
 
 def while_away(own: Joined) -> None:
     """All goes on on the node: until there was time enough for much to happen."""
-    end = time.monotonic() + AWAY_SECONDS
+    end = time.monotonic() + UNREACHABLE_SECONDS
     own.node.until(lambda: f"added-{NODE}/main" in own.running_ids(), "a static pod that is new")
     own.node.until(lambda: "leaves" not in pods_in_runtime(own), "the end of a pod that was deleted before")
     time.sleep(max(0.0, end - time.monotonic()))

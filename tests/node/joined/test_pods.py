@@ -119,16 +119,16 @@ def _seconds_to_running(site: Joined, number: int) -> float:
     """Of the last one, from just before its own create."""
     names = [f"fast{n}" for n in range(number)]
     seen = len(site.pods.events)
-    began, last = dict[str, float](), 0.0
+    started_at, last = dict[str, float](), 0.0
     for name in names:
-        began[name] = time.time()
+        started_at[name] = time.time()
         site.create(pod(name))
     for name in names:
         site.wait_phase(name, "Running")
         running = (
             one.at for one in site.pods.events[seen:] if one.name == name and status(one.obj).get("phase") == "Running"
         )
-        last = max(last, min(running) - began[name])
+        last = max(last, min(running) - started_at[name])
     for name in names:
         site.delete(name, grace=1)
     site.wait_no_pod(*names)

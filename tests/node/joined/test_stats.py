@@ -103,10 +103,10 @@ def test_resource_metrics_go_up_with_what_is_used(node: Joined) -> None:
 
     def is_plausible() -> bool:
         """What two looks have between them; a look may be answered with figures of a moment ago."""
-        began, before = time.monotonic(), seconds()
+        started_at, before = time.monotonic(), seconds()
         time.sleep(2.1)
         used = seconds() - before
-        return 0.02 < used < 0.4 * (time.monotonic() - began)
+        return 0.02 < used < 0.4 * (time.monotonic() - started_at)
 
     wait_for(is_plausible, 60)
 

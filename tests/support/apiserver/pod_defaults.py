@@ -134,11 +134,11 @@ def token_volume(pod: Obj, suffix: str, account: Obj) -> None:
         return
     place = "/var/run/secrets/kubernetes.io/serviceaccount"
     containers = [*(spec.get("initContainers") or []), *spec["containers"]]
-    lacking = [one for one in containers if all(m.get("mountPath") != place for m in one.get("volumeMounts") or [])]
-    if not lacking:
+    shortage = [one for one in containers if all(m.get("mountPath") != place for m in one.get("volumeMounts") or [])]
+    if not shortage:
         return
     name = f"kube-api-access-{suffix}"
-    for one in lacking:
+    for one in shortage:
         one.setdefault("volumeMounts", []).append({"name": name, "readOnly": True, "mountPath": place})
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     sources: list[Obj] = [

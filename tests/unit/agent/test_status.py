@@ -58,7 +58,7 @@ def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_reported()
 
 def test_a_configuration_that_was_refused_degrades_the_agent() -> None:
     flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",))
-    context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
+    context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
     (found,) = agent_reasons(context, tree())
     assert str(found) == "configuration: not in force, see `supervise config history`: maxPods = -4: must be 0 or more"
 
@@ -110,7 +110,7 @@ def test_certificates_are_those_of_the_running_agent(tmp_path: Path) -> None:
     assert read("serving certificate", f"{tmp_path}/bad.pem").error == "it holds no certificate in PEM"
 
 
-class _Asked(Context):
+class _AcceptedShells(Context):
     """Answers for some actors."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
@@ -133,7 +133,7 @@ FLAGZ = Flagz({"container-runtime-endpoint": "unix:///none/r.sock"}, (), {}, "v"
 
 
 def test_status_asks_a_running_agent() -> None:
-    context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
+    context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
     subjects = [reason.subject for reason in agent_reasons(context, tree())]
     assert subjects == ["container runtime", "configuration"]
     told = tree(troubles=(Trouble("container runtime", "does not answer", 20.0, "pleg"),))
@@ -141,7 +141,7 @@ def test_status_asks_a_running_agent() -> None:
 
 
 def test_a_silent_actor_is_reported_unless_the_tree_shows_it_already() -> None:
-    context = _Asked({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
+    context = _AcceptedShells({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
     assert [str(reason) for reason in agent_reasons(context, tree())] == ["agent: pod_config does not answer"]
     hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)
     context.calls.clear()

@@ -32,7 +32,7 @@ def test_errors_wait_two_seconds_doubling_to_32():
 
 
 def test_an_unreachable_server_is_tried_every_two_seconds_for_a_minute():
-    seconds = pauses(FailureKind.AWAY, 40, rng=0.5)
+    seconds = pauses(FailureKind.UNREACHABLE, 40, rng=0.5)
     assert seconds[:27] == [2.2] * 27
     assert 55 < sum(seconds[:27]) < 65
     assert seconds[-1] == pytest.approx(32, rel=0.1)
@@ -40,7 +40,7 @@ def test_an_unreachable_server_is_tried_every_two_seconds_for_a_minute():
 
 def test_the_pause_grows_with_each_denial_despite_other_failures_in_between():
     assert pauses(FailureKind.REFUSED, 7) == [30, 60, 120, 240, 480, 900, 900]
-    failures = Failures().after(FailureKind.REFUSED).after(FailureKind.AWAY).after(FailureKind.REFUSED)
+    failures = Failures().after(FailureKind.REFUSED).after(FailureKind.UNREACHABLE).after(FailureKind.REFUSED)
     assert failures.pause(lambda: 0.0) == 60
 
 

@@ -71,10 +71,10 @@ def test_without_the_capability_no_oom_score_is_lowered(version: tuple[int, int]
 
 @VERSIONS
 def test_features_that_the_kernel_lacks_are_disabled(version: tuple[int, int]) -> None:
-    lacking = runtime_of(config(version=version))
-    assert lacking["disable_apparmor"] is True
-    assert lacking["enable_selinux"] is False
-    assert lacking["disable_hugetlb_controller"] is True
+    shortage = runtime_of(config(version=version))
+    assert shortage["disable_apparmor"] is True
+    assert shortage["enable_selinux"] is False
+    assert shortage["disable_hugetlb_controller"] is True
     having = runtime_of(config(version=version, apparmor=True, selinux=True, hugetlb=True))
     assert having["disable_apparmor"] is False
     assert having["enable_selinux"] is True

@@ -42,15 +42,15 @@ async def test_a_timeout_of_the_work_is_not_reported_as_one_of_its_turn() -> Non
 
 
 async def test_a_release_ends_all_work_for_the_pod() -> None:
-    found, began = Allocations(), asyncio.Event()
+    found, started_at = Allocations(), asyncio.Event()
 
     async def endless() -> str:
-        began.set()
+        started_at.set()
         await asyncio.Event().wait()
         return ""
 
     task = asyncio.ensure_future(found.serialized("u", "c", endless))
-    await began.wait()
+    await started_at.wait()
     found.cancel("u")
     with pytest.raises(DevicesUnavailable, match=RELEASED):
         await task

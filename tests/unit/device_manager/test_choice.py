@@ -65,7 +65,7 @@ def test_a_preference_counts_among_free_devices_only() -> None:
 
 def test_more_devices_than_needed_on_the_wanted_node_are_chosen_by_preference() -> None:
     choice = begin("v/x", 1, NODES, (), (), 0b01)
-    assert choice.askable == {"a0", "b0"}
+    assert choice.preferable == {"a0", "b0"}
     assert choice.taken == ()
     assert finish(choice, ["c1", "b0"]) == {"b0"}
 
@@ -73,7 +73,7 @@ def test_more_devices_than_needed_on_the_wanted_node_are_chosen_by_preference() 
 def test_too_few_devices_on_the_wanted_node_are_taken_whole_then_others_then_those_without_a_node() -> None:
     choice = begin("v/x", 3, NODES, (), (), 0b01)
     assert (choice.taken, choice.candidates) == (("a0", "b0"), ("c1", "d"))
-    assert choice.askable == {"a0", "b0", "c1", "d"}
+    assert choice.preferable == {"a0", "b0", "c1", "d"}
     assert finish(choice, []) == {"a0", "b0", "c1"}
     assert finish(choice, ["d"]) == {"a0", "b0", "d"}
 

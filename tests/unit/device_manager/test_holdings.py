@@ -42,11 +42,11 @@ def test_a_reservation_may_change_until_the_plugin_allocates_it() -> None:
     assert holdings.taken("v/x", "u", "c") == holdings.taken("v/x", "u") == frozenset()
     assert holdings.taken("v/x", "u", "other") == holdings.taken("v/x", "w") == {"a"}
     assert holdings.held_by("u", "c", "v/x") == frozenset()
-    holdings.reserve(key, {"b"}, firm=True)
+    holdings.reserve(key, {"b"}, committed=True)
     assert holdings.taken("v/x", "u", "c") == holdings.held_by("u", "c", "v/x") == {"b"}
-    assert holdings.is_firm(key)
+    assert holdings.is_committed(key)
     assert not holdings.drop("u")
-    assert not holdings.is_firm(key)
+    assert not holdings.is_committed(key)
     assert not holdings.taken("v/x")
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from actors.device_manager.rate_limit import BURST, MessagePace
+from actors.device_manager.rate_limit import BURST, MessageRate
 
 
 def test_after_a_burst_ten_messages_a_second_are_read() -> None:
-    pace = MessagePace()
+    pace = MessageRate()
     assert [pace.pause(5.0, 5.0) for _ in range(BURST)] == [0.0] * BURST
     pauses = [pace.pause(5.0, 5.0) for _ in range(3)]
     assert [round(one, 6) for one in pauses] == [0.1, 0.2, 0.3]
 
 
 def test_messages_that_cost_much_take_at_most_a_tenth_of_the_time() -> None:
-    assert round(MessagePace().pause(1.0, 1.5), 6) == 4.5
+    assert round(MessageRate().pause(1.0, 1.5), 6) == 4.5

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.eviction_manager.ranking import Contender, ranked
+from actors.eviction_manager.ranking import EvictionCandidate, ranked
 
 
 def order(resource, **pods):
     """Each pod as (priority, request, used)."""
-    contenders = [
-        Contender(uid=uid, priority=priority, request=request, used=used)
+    candidates = [
+        EvictionCandidate(uid=uid, priority=priority, request=request, used=used)
         for uid, (priority, request, used) in pods.items()
     ]
-    return "".join(one.uid for one in ranked(resource, contenders))
+    return "".join(one.uid for one in ranked(resource, candidates))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_pods_are_ranked_by_process_ids(pods, expected):
 
 CONTENDERS = st.lists(
     st.builds(
-        Contender,
+        EvictionCandidate,
         uid=st.uuids().map(str),
         priority=st.integers(-5, 5),
         request=st.integers(0, 20),
@@ -62,20 +62,20 @@ CONTENDERS = st.lists(
 
 
 @given(CONTENDERS, st.sampled_from(["memory", "ephemeral-storage", "inodes", "pids"]), st.randoms())
-def test_each_pod_is_ranked_once_in_any_order_of_input(contenders, resource, random):
-    first = ranked(resource, contenders)
-    shuffled = list(contenders)
+def test_each_pod_is_ranked_once_in_any_order_of_input(candidates, resource, random):
+    first = ranked(resource, candidates)
+    shuffled = list(candidates)
     random.shuffle(shuffled)
 
     def strength(one):
         over_request = resource != "pids" and one.used is not None and one.used > one.request
         return (one.used is None, over_request, one.priority)
 
-    assert sorted(one.uid for one in first) == sorted(one.uid for one in contenders)
+    assert sorted(one.uid for one in first) == sorted(one.uid for one in candidates)
     assert list(map(strength, first)) == list(map(strength, ranked(resource, shuffled)))
 
 
 @given(CONTENDERS)
-def test_no_pod_within_its_request_is_ranked_before_a_pod_over_it(contenders):
-    over = [one.used > one.request for one in ranked("memory", contenders) if one.used is not None]
+def test_no_pod_within_its_request_is_ranked_before_a_pod_over_it(candidates):
+    over = [one.used > one.request for one in ranked("memory", candidates) if one.used is not None]
     assert over == sorted(over, reverse=True)

@@ -43,10 +43,10 @@ async def test_no_more_than_the_limit_run_at_once():
 
 
 async def test_a_pull_that_hangs_is_cancelled_with_the_last_that_waits_for_it_and_the_next_one_begins():
-    pulls, began = PullQueue(1, qps=0, burst=0), list[str]()
+    pulls, started_at = PullQueue(1, qps=0, burst=0), list[str]()
 
     async def pull(name: str, *, hangs: bool) -> str:
-        began.append(name)
+        started_at.append(name)
         return await asyncio.Event().wait() and "" if hangs else name
 
     first, second = (asyncio.create_task(pulls.join("a", lambda: pull("a", hangs=True))) for _ in range(2))
@@ -54,7 +54,7 @@ async def test_a_pull_that_hangs_is_cancelled_with_the_last_that_waits_for_it_an
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.sleep(0.01)
-    assert began == ["a"], "somebody still waits for it"
+    assert started_at == ["a"], "somebody still waits for it"
     second.cancel()
     assert await asyncio.wait_for(other, 5) == "b"
     assert await pulls.join("a", lambda: pull("a again", hangs=False)) == "a again"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.prober.outcome import error, failure, success
 from actors.prober.probe_type import Key, Kind
-from actors.prober.probed_pods import PodProbes, is_news, probed, replaced, updated
+from actors.prober.probed_pods import PodProbes, must_notify, probed, replaced, updated
 
 KINDS: tuple[Kind, ...] = ("startup", "liveness", "readiness")
 EXEC = {"exec": {"command": ["x"]}}
@@ -144,7 +144,7 @@ def test_in_any_history_a_probe_runs_only_while_its_container_does_and_nothing_w
         elif key(event[0]) in before.probes:
             pod = probed(before, key(event[0]), event[1])
             old, new = before.probes[key(event[0])].streak, pod.probes[key(event[0])].streak
-            assert is_news(old, new) or new.result is old.result
+            assert must_notify(old, new) or new.result is old.result
         for each in pod.probes:
             state = pod.probes[each]
             assert not (pod.active(each) and (state.streak.on_hold or not state.facts.running))

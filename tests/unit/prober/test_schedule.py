@@ -19,13 +19,13 @@ class Site:
 
     def __init__(self) -> None:
         self.harness = Harness(Actor)
-        self.began: list[Key] = []
+        self.started_at: list[Key] = []
         self.released = asyncio.Event()
         self.finished = False
         self.schedule = Schedule(self.harness.actor, self.run, lambda key: None)
 
     async def run(self, key: Key) -> None:
-        self.began.append(key)
+        self.started_at.append(key)
         await self.released.wait()
         self.finished = True
         self.schedule.ran(key)
@@ -44,9 +44,9 @@ async def test_a_probe_runs_once_when_it_is_due():
         site.schedule.set(KEY, 5.0)
         site.schedule.set(KEY, 1.0)
         await site.harness.advance(4.9)
-        assert site.began == []
+        assert site.started_at == []
         await site.harness.advance(0.2)
-        assert site.began == [KEY]
+        assert site.started_at == [KEY]
 
 
 async def test_a_running_probe_is_not_scheduled_until_it_ends():
@@ -55,12 +55,12 @@ async def test_a_running_probe_is_not_scheduled_until_it_ends():
         await site.harness.advance(0.0)
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(10.0)
-        assert site.began == [KEY]
+        assert site.started_at == [KEY]
         site.released.set()
         await site.harness.settle()
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)
-        assert site.began == [KEY, KEY]
+        assert site.started_at == [KEY, KEY]
 
 
 async def test_an_unset_probe_does_not_run_and_a_running_one_continues():
@@ -68,13 +68,13 @@ async def test_an_unset_probe_does_not_run_and_a_running_one_continues():
         site.schedule.set(KEY, 1.0)
         site.schedule.unset(KEY)
         await site.harness.advance(2.0)
-        assert site.began == []
+        assert site.started_at == []
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)
         site.schedule.unset(KEY)
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(5.0)
-        assert site.began == [KEY], "it still runs"
+        assert site.started_at == [KEY], "it still runs"
 
 
 async def test_an_ended_probe_is_cancelled_and_may_start_again():
@@ -85,7 +85,7 @@ async def test_an_ended_probe_is_cancelled_and_may_start_again():
         await site.harness.settle()
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)
-        assert site.began == [KEY, KEY]
+        assert site.started_at == [KEY, KEY]
 
 
 async def test_an_ended_probe_loses_its_timer_and_its_run():
@@ -93,7 +93,7 @@ async def test_an_ended_probe_loses_its_timer_and_its_run():
         site.schedule.set(KEY, 1.0)
         site.schedule.end(KEY)
         await site.harness.advance(5.0)
-        assert site.began == []
+        assert site.started_at == []
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)
         site.schedule.end(KEY)

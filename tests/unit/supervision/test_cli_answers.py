@@ -15,7 +15,7 @@ from supervision.cli.command import NO_ANSWER, NOT_RUNNING, AgentFiles, CommandE
 from supervision.protocol import ActorState, Done, SetLogLevel, Tree
 
 
-class _Asked(Context):
+class _AcceptedShells(Context):
     """Nobody answers."""
 
     def __init__(self, timeout: float = 5.0, code: int = NO_ANSWER) -> None:
@@ -34,20 +34,20 @@ def tree(**actor: Any) -> Tree:
 
 
 def test_a_question_to_an_actor_not_yet_seen_wedged_ends_after_a_second_or_so() -> None:
-    context = _Asked()
+    context = _AcceptedShells()
     answers = Answers(context, tree())
     assert answers.get("a", SetLogLevel(1), Done, "its level is not shown") is None
     assert context.calls == [("a", PATIENCE_SECONDS)]
     assert answers.problems == ["its level is not shown: a did not answer"]
     Answers(context, tree()).get("b", SetLogLevel(1), Done)
-    Answers(less := _Asked(timeout=0.2), tree()).get("a", SetLogLevel(1), Done)
+    Answers(less := _AcceptedShells(timeout=0.2), tree()).get("a", SetLogLevel(1), Done)
     assert less.calls == [("a", 0.2)]
 
 
 def test_a_slow_machine_has_more_time() -> None:
     time_scale.use(3.0)
     try:
-        Answers(context := _Asked(), tree()).get("a", SetLogLevel(1), Done)
+        Answers(context := _AcceptedShells(), tree()).get("a", SetLogLevel(1), Done)
     finally:
         time_scale.use(1.0)
     assert context.calls == [("a", 3 * PATIENCE_SECONDS)]
@@ -61,11 +61,11 @@ def test_a_slow_machine_has_more_time() -> None:
     ],
 )
 def test_an_actor_that_is_wedged_in_the_tree_gets_no_question(actor: dict[str, Any], why: str) -> None:
-    answers = Answers(context := _Asked(), tree(**actor))
+    answers = Answers(context := _AcceptedShells(), tree(**actor))
     assert answers.get("a", SetLogLevel(1), Done, "x") is None
     assert (context.calls, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])
 
 
 def test_without_a_running_agent_it_is_an_error() -> None:
     with pytest.raises(CommandError):
-        Answers(_Asked(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)
+        Answers(_AcceptedShells(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)

@@ -108,7 +108,7 @@ def test_stopped_processes_are_read_from_the_kernel(tmp_path: Path) -> None:
     assert stopped_by_signal(actors, tmp_path) == {2, 3}
 
 
-class _Asked(Context):
+class _AcceptedShells(Context):
     def __init__(self, answer: Tree | CommandError, output: str) -> None:
         arguments = argparse.Namespace(root_dir="/r", run_dir="", output=output, timeout=1.0)
         super().__init__(arguments, lambda _: AgentFiles(Path("/none"), Path("/none/incidents")))
@@ -130,16 +130,16 @@ DOWN = Reason("container runtime", "gone", down=True)
 def test_headline_json_and_exit_code_agree(
     others: list[Reason], state: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(_Asked(tree(actor("pleg")), "text"), lambda context, tree: others) == code
+    assert run(_AcceptedShells(tree(actor("pleg")), "text"), lambda context, tree: others) == code
     headline, *lines = capsys.readouterr().out.splitlines()
     assert headline.startswith(f"{state}: 1 of 1 actors in service")
     assert lines == [f"  {reason}" for reason in others]
-    assert run(_Asked(tree(actor("pleg")), "json"), lambda context, tree: others) == code
+    assert run(_AcceptedShells(tree(actor("pleg")), "json"), lambda context, tree: others) == code
     shown = json.loads(capsys.readouterr().out)
     assert shown["state"] == state
     assert [(one["subject"], one["text"]) for one in shown["reasons"]] == [(one.subject, one.text) for one in others]
 
 
 def test_an_agent_that_does_not_answer_is_down(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_Asked(CommandError(NO_ANSWER, "the fork server does not answer"), "text")) == NO_ANSWER
+    assert run(_AcceptedShells(CommandError(NO_ANSWER, "the fork server does not answer"), "text")) == NO_ANSWER
     assert capsys.readouterr().out == "down: the fork server does not answer\n"

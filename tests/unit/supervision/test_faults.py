@@ -86,15 +86,15 @@ def test_a_hello_is_never_dropped() -> None:
 def test_slow_delays_each_handler() -> None:
     faults = Faults()
     faults.order(Inject(name="a", fault="slow", rate=0.05))
-    began = time.monotonic()
+    started_at = time.monotonic()
     assert faults.intercept(Ping())
-    assert time.monotonic() - began >= 0.05
+    assert time.monotonic() - started_at >= 0.05
 
 
 def test_a_hang_with_a_duration_ends() -> None:
-    began = time.monotonic()
+    started_at = time.monotonic()
     assert Faults().order(Inject(name="a", fault="hang", seconds=0.05)) is None
-    assert time.monotonic() - began >= 0.05
+    assert time.monotonic() - started_at >= 0.05
 
 
 async def test_a_leak_grows_by_its_rate_and_stays() -> None:

@@ -219,7 +219,7 @@ class _Watched:
             loop.call_later(0.02, again)
 
         again()
-        Watch(loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause))).retune()
+        Watch(loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause))).reschedule()
         loop.call_later(seconds, loop.stop)
         loop.run()
         self.process.kill()

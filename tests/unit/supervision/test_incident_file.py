@@ -180,14 +180,14 @@ def test_unwritten_incidents_are_reported_with_the_reason_and_since_when(tmp_pat
     clock = Clock()
     incidents = Incidents(blocked / "incidents", clock=clock)
     assert incidents.unwritten() == UnwrittenIncidents()
-    began = clock.now
+    started_at = clock.now
     incidents.opened(exited(incarnation=1))
     clock.now += 1.0
     incidents.opened(exited(incarnation=2))
     incidents.closed(Started("pleg", 3, 1, 0.1), 0.5)
     waiting = incidents.unwritten()
     assert [(each.incarnation, each.restart_seconds) for each in waiting.incidents] == [(1, 1.5), (2, 0.5)]
-    assert (waiting.error, waiting.since) == ("File exists", began)
+    assert (waiting.error, waiting.since) == ("File exists", started_at)
     blocked.unlink()
     incidents.flush()
     assert incidents.unwritten().incidents == []

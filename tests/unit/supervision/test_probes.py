@@ -81,7 +81,7 @@ def test_a_program_that_left_service_during_its_probe_is_not_killed(change: str)
         if change == "ended":
             child.state = "down"
         elif change == "is being stopped":
-            child.asked_to_end("stopped", 0.0)
+            child.terminating("stopped", 0.0)
         else:
             child.policy = Policy(heartbeat_seconds=0)
         answer(silent)

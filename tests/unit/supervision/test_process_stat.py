@@ -27,10 +27,10 @@ def test_start_and_processor_time_are_those_that_psutil_reads() -> None:
     before = sum(own.cpu_times()[:2])
     used = process_stat.cpu_seconds(os.getpid())
     assert before - tick <= used <= sum(own.cpu_times()[:2]) + tick
-    began = process_stat.started(os.getpid())
-    assert began is not None
-    assert abs(psutil.boot_time() + began - own.create_time()) < 2
-    assert process_stat.start_ticks(os.getpid()) == str(round(began / tick))
+    started_at = process_stat.started(os.getpid())
+    assert started_at is not None
+    assert abs(psutil.boot_time() + started_at - own.create_time()) < 2
+    assert process_stat.start_ticks(os.getpid()) == str(round(started_at / tick))
 
 
 def test_a_stopped_process_is_alive_and_a_zombie_is_not() -> None:

@@ -10,8 +10,8 @@ from supervision.state_file import (
     DamagedError,
     NotAFileError,
     StateFile,
+    encode_versioned,
     read_private,
-    seal,
     unseal,
     write_private,
 )
@@ -58,7 +58,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
 
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=3))
 def test_damage_anywhere_is_noticed(place, junk):
-    sealed = seal({"name": "a" * 16}, 1)
+    sealed = encode_versioned({"name": "a" * 16}, 1)
     place %= len(sealed)
     damaged = sealed[:place] + junk + sealed[place + len(junk) :]
     try:
@@ -116,7 +116,7 @@ def test_anything_else_at_a_state_files_path_is_set_aside(tmp_path, make):
     make(file.path)
     with pytest.raises(DamagedError, match=r"file is damaged and set aside: (not|Is) a|File too large"):
         file.load()
-    assert os.path.lexists(file.aside)
+    assert os.path.lexists(file.damaged_path)
     assert file.load() is None
     file.save({"a": 1})
     assert file.load() == {"a": 1}

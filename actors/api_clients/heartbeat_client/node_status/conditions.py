@@ -22,9 +22,9 @@ class ConditionChange(msgspec.Struct, frozen=True):
 
 class _Pressure(msgspec.Struct, frozen=True):
     type: str
-    well: tuple[str, str]
+    without_pressure: tuple[str, str]
     """Reason and message without pressure."""
-    pressed: tuple[str, str]
+    pressure: tuple[str, str]
     events: tuple[str, str]
     """Without and with."""
 
@@ -65,19 +65,19 @@ def is_ready(node: Json) -> bool:
 
 
 def with_pressure(
-    conditions: list[Json], kind: str, pressed: bool | None, now: str
+    conditions: list[Json], kind: str, pressure: bool | None, now: str
 ) -> tuple[list[Json], list[ConditionChange]]:
     """`kind` is a key of PRESSURES; None: not known, the condition stays, if there is one with a say."""
     rule = PRESSURES[kind]
     before = find(conditions, rule.type)
-    if pressed is None:
-        pressed = before is not None and before.get("status") == "True"
-    status: Status = "True" if pressed else "False"
+    if pressure is None:
+        pressure = before is not None and before.get("status") == "True"
+    status: Status = "True" if pressure else "False"
     if before is not None and before.get("status") == status:
         return _put(conditions, {**before, "lastHeartbeatTime": now}), []
-    reason, message = rule.pressed if pressed else rule.well
+    reason, message = rule.pressure if pressure else rule.without_pressure
     condition_now = _condition(rule.type, status, (reason, message), now, now)
-    return _put(conditions, condition_now), [ConditionChange(rule.events[pressed])]
+    return _put(conditions, condition_now), [ConditionChange(rule.events[pressure])]
 
 
 def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tuple[list[Json], list[ConditionChange]]:

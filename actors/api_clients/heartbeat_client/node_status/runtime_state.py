@@ -16,31 +16,31 @@ PLEG_SECONDS: Final = 180.0
 
 
 class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
-    """The reports about the runtime since `began`, the start of this process."""
+    """The reports about the runtime since `started_at`, the start of this process."""
 
-    began: float
+    started_at: float
     ready_at: float = 0.0
     relisted_at: float = 0.0
     runtime_error: str = ""
     network_error: str = ""
-    heard: bool = False
+    has_report: bool = False
 
     def reported(self, report: RuntimeReport) -> RuntimeState:
         """The state after a report. A new incarnation of the PLEG knows less than the last one: earlier facts stay."""
         return RuntimeState(
-            began=self.began,
+            started_at=self.started_at,
             ready_at=max(self.ready_at, report.ready_at),
             relisted_at=max(self.relisted_at, report.relisted_at),
             runtime_error=report.runtime_error,
             network_error=report.network_error if report.ready_at or report.network_error else self.network_error,
-            heard=True,
+            has_report=True,
         )
 
     def settled(self, now: float) -> bool:
         """Whether `errors` can be believed. In the first seconds of this process, silence is not yet a fault."""
         if self.runtime_error or (self.ready_at and self.relisted_at):
             return True
-        return now - self.began >= DOWN_SECONDS
+        return now - self.started_at >= DOWN_SECONDS
 
     def errors(self, now: float) -> list[str]:
         """The kubelet's words; [] when runtime, PLEG and network are well."""

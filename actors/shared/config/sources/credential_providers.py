@@ -104,8 +104,8 @@ def check(path: str, bin_dir: str) -> list[ConfigProblem]:
 def with_tokens(path: str, bin_dir: str) -> list[ConfigProblem]:
     """A problem for each provider that needs service account tokens, for when their gate is off."""
     rule = "needs the feature gate KubeletServiceAccountTokenForCredentialProviders"
-    wanting = (provider.name for provider in load(path, bin_dir) if provider.tokenAttributes is not None)
-    return [_wrong(path, "tokenAttributes", f"{rule} (provider {name})") for name in wanting]
+    with_attributes = (provider.name for provider in load(path, bin_dir) if provider.tokenAttributes is not None)
+    return [_wrong(path, "tokenAttributes", f"{rule} (provider {name})") for name in with_attributes]
 
 
 def _files(path: str, problems: list[ConfigProblem]) -> list[str]:

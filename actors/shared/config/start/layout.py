@@ -16,7 +16,7 @@ from . import start_records
 class StateDirectory(NamedTuple):
     path: str
     mode: int
-    ours: bool = True
+    owned: bool = True
     """Whether only the agent uses it; then a wider mode is narrowed."""
 
 
@@ -32,8 +32,8 @@ def directories(agent: Agent) -> tuple[StateDirectory, ...]:
         StateDirectory(agent.checkpoints_dir, 0o700),
         StateDirectory(agent.state_dir, 0o700),
         StateDirectory(agent.cert_dir, 0o700),
-        StateDirectory(agent.pod_logs_dir, 0o750, ours=False),
-        StateDirectory(agent.container_logs_dir, 0o750, ours=False),
+        StateDirectory(agent.pod_logs_dir, 0o750, owned=False),
+        StateDirectory(agent.container_logs_dir, 0o750, owned=False),
     )
 
 
@@ -59,7 +59,7 @@ def _make(directory: StateDirectory) -> Iterator[ConfigProblem]:
         mode = stat.S_IMODE(os.stat(directory.path).st_mode)
         if new:
             os.chmod(directory.path, directory.mode)
-        elif directory.ours and mode & ~directory.mode:
+        elif directory.owned and mode & ~directory.mode:
             os.chmod(directory.path, mode & directory.mode)
     except OSError as error:
         yield ConfigProblem(directory.path, "", f"this directory cannot be made: {error.strerror}")

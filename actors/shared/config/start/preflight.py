@@ -54,11 +54,11 @@ def look_at_host(agent: Agent) -> PreflightHost:
         runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
         unusable=dict(_unusable(agent.config)),
         tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
-        watchdog=os.environ.get("WATCHDOG_USEC", "") if _watchdog_is_ours() else "",
+        watchdog=os.environ.get("WATCHDOG_USEC", "") if _has_own_watchdog() else "",
     )
 
 
-def _watchdog_is_ours() -> bool:
+def _has_own_watchdog() -> bool:
     return os.environ.get("WATCHDOG_PID") in (None, "", str(os.getpid()))
 
 

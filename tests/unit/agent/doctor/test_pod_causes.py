@@ -138,17 +138,17 @@ def test_a_pod_that_runs_again_is_reported_by_its_last_end_and_not_by_an_old_war
 
 def test_a_container_that_its_probe_ended_is_reported_with_what_the_probe_found() -> None:
     last = {"exitCode": 137, "reason": "Error", "startedAt": "2027-01-15T08:00:00Z"}
-    began, field = 1_800_000_000, "spec.containers{main}"
+    started_at, field = 1_800_000_000, "spec.containers{main}"
     killed = "Container main failed liveness probe, will be restarted"
     events = [
-        event("Killing", killed, began + 9.0, field=field),
-        event("Unhealthy", "Liveness probe failed: connection refused", began + 8.0, field=field),
-        event("Unhealthy", "Readiness probe failed: other", began + 8.5, field=field),
+        event("Killing", killed, started_at + 9.0, field=field),
+        event("Unhealthy", "Liveness probe failed: connection refused", started_at + 8.0, field=field),
+        event("Unhealthy", "Readiness probe failed: other", started_at + 8.5, field=field),
     ]
     found = cause(waiting("CrashLoopBackOff", "back-off", **last), events)
     assert found.text == "main ended with exit code 137: Liveness probe failed: connection refused"
     assert found.remedy == "supervise describe pod shop/web"
-    before = [event("Killing", killed, began + 0.5, field=field), *events[1:]]
+    before = [event("Killing", killed, started_at + 0.5, field=field), *events[1:]]
     assert cause(waiting("CrashLoopBackOff", "back-off", **last), before).text == "main ended with exit code 137"
 
 

@@ -42,7 +42,7 @@ NODE: Json = {
 }
 FACTS = NodeStatusInput(
     machine=NodeSystemInfo(),
-    runtime=RuntimeState(began=0.0),
+    runtime=RuntimeState(started_at=0.0),
     resources=NodeStatusResources(capacity={"cpu": 2000}, allocatable={"cpu": 1000}),
 )
 LEASE: Json = {

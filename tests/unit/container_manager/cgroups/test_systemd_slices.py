@@ -17,7 +17,7 @@ SYSTEMD = "org.freedesktop.systemd1"
 def systemd(*answers: BusError | None) -> tuple[Slices, list[tuple[str, list[Any]]]]:
     calls, left = [], list(answers)
 
-    async def call(whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
+    async def call(target: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         calls.append((method, body))
         if left and (answer := left.pop(0)) is not None:
             raise answer

@@ -24,8 +24,8 @@ LOG = [
 
 
 def sent(**query: Any) -> str:
-    sieve = LineFilter(LogQuery(**query))
-    return b"".join(sieve.feed(line.encode()) for line in LOG).decode()
+    line_filter = LineFilter(LogQuery(**query))
+    return b"".join(line_filter.feed(line.encode()) for line in LOG).decode()
 
 
 def test_parts_are_joined_and_the_text_is_sent_as_it_was():
@@ -46,8 +46,8 @@ def test_timestamps_stand_before_each_whole_line():
     ],
 )
 def test_each_timestamp_has_nine_digits_as_a_kubelet_writes_it(written, shown):
-    sieve = LineFilter(LogQuery(timestamps=True))
-    assert sieve.feed(f"{written} stdout F text".encode()) == f"{shown} text\n".encode()
+    line_filter = LineFilter(LogQuery(timestamps=True))
+    assert line_filter.feed(f"{written} stdout F text".encode()) == f"{shown} text\n".encode()
 
 
 def test_a_line_without_a_time_is_omitted_if_times_are_requested():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.device_manager.messages import REGISTRATION
-from actors.http_servers.serving.health_checks import DEAF_SECONDS, report, results
+from actors.http_servers.serving.health_checks import UNAVAILABLE_SECONDS, report, results
 from actors.http_servers.serving.sync_loop import SyncLoop
 from supervision.protocol import ActorState, Tree, Trouble
 
@@ -20,7 +20,7 @@ def test_the_checks_are_those_of_the_kubelet_in_its_order():
     assert set(results(tree(), SyncLoop()).values()) == {""}
 
 
-@pytest.mark.parametrize(("seconds", "fails"), [(DEAF_SECONDS - 1, False), (DEAF_SECONDS, True)])
+@pytest.mark.parametrize(("seconds", "fails"), [(UNAVAILABLE_SECONDS - 1, False), (UNAVAILABLE_SECONDS, True)])
 def test_a_socket_on_which_no_plugin_can_register_fails_its_check_once_that_lasts(seconds, fails):
     found = results(tree(Trouble(REGISTRATION, "no device plugin can register: x", seconds, "d")), SyncLoop())
     well, text = report(found, (), verbose=False)
@@ -37,5 +37,5 @@ def test_an_unknown_excluded_check_is_reported():
 
 
 def test_troubles_of_others_fail_no_check():
-    found = results(tree(Trouble("image service", "silent", 10 * DEAF_SECONDS, "image_manager")), SyncLoop())
+    found = results(tree(Trouble("image service", "silent", 10 * UNAVAILABLE_SECONDS, "image_manager")), SyncLoop())
     assert set(found.values()) == {""}

@@ -145,7 +145,7 @@ def test_a_tunnel_passes_the_bytes_of_a_connection():
 
 
 @pytest.mark.parametrize(
-    ("offered", "spoken"),
+    ("offered", "stream_protocol"),
     [
         (["v5.channel.k8s.io", "v4.channel.k8s.io"], V5),
         (["v5.channel.k8s.io,v4.channel.k8s.io"], V5),
@@ -154,11 +154,11 @@ def test_a_tunnel_passes_the_bytes_of_a_connection():
         ([], ""),
     ],
 )
-def test_only_protocols_that_a_runtime_lacks_are_translated(offered, spoken):
+def test_only_protocols_that_a_runtime_lacks_are_translated(offered, stream_protocol):
     headers = HTTPHeaders({"Upgrade": "WebSocket", "Sec-WebSocket-Key": "k"})
     for one in offered:
         headers.add("Sec-WebSocket-Protocol", one)
-    assert protocol(headers) == spoken
+    assert protocol(headers) == stream_protocol
     headers["Upgrade"] = "SPDY/3.1"
     assert protocol(headers) == ""
 

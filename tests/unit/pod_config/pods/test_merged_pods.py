@@ -25,8 +25,8 @@ def test_a_copy_of_a_manifest_never_replaces_the_existing_pod():
     second = choose([[copy, old]], first.pods)
     assert second.pods == {"u1": old}
     assert second.errors == ["/m/a-copy.yaml: pod web_default is also in /m/web.yaml, which stays"]
-    assert second.namesakes == [copy]
-    assert choose([[old], [old]], first.pods).namesakes == [], "the same pod of another source"
+    assert second.name_conflicts == [copy]
+    assert choose([[old], [old]], first.pods).name_conflicts == [], "the same pod of another source"
 
 
 def test_an_edited_file_removes_the_old_pod_and_then_sets_the_new_one():

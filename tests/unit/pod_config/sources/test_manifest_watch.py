@@ -31,12 +31,12 @@ def test_other_names_are_manifests(name):
 
 def test_vim_moving_the_old_file_away_is_not_a_delete():
     changes = changes_of([event(flags.MOVED_FROM, "w.yaml", 7), event(flags.MOVED_TO, "w.yaml~", 7)])
-    assert (changes.look, changes.moved_away) == (set(), {"w.yaml"})
+    assert (changes.look, changes.moved_out) == (set(), {"w.yaml"})
 
 
 def test_a_rename_to_another_manifest_is_seen_at_once():
     changes = changes_of([event(flags.MOVED_FROM, "a.yaml", 7), event(flags.MOVED_TO, "b.yaml", 7)])
-    assert (changes.look, changes.moved_away) == ({"a.yaml", "b.yaml"}, set())
+    assert (changes.look, changes.moved_out) == ({"a.yaml", "b.yaml"}, set())
 
 
 def test_a_new_file_waits_for_its_writer_and_a_delete_does_not():

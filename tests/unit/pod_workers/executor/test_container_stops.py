@@ -38,7 +38,7 @@ def stopped(*terminations: Termination, runtime: Any = None) -> tuple[dict[str, 
     runtime = runtime or Runtime()
     said: list[str] = []
     observer = PreStopObserver(
-        begun=lambda _: None,
+        started=lambda _: None,
         unreached=lambda _: None,
         ended=lambda _: None,
         failed=lambda name, why: said.append(f"{name}: {why}"),
@@ -48,12 +48,12 @@ def stopped(*terminations: Termination, runtime: Any = None) -> tuple[dict[str, 
 
 
 def test_at_least_two_seconds_are_left_for_the_signal():
-    assert stopped(Termination(ran=ran(), grace=0)) == ({"a": 2}, [])
+    assert stopped(Termination(instance=ran(), grace=0)) == ({"a": 2}, [])
 
 
 def test_a_hook_that_outlives_the_grace_period_is_abandoned():
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
-    assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
+    assert stopped(Termination(instance=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_command_that_outlives_the_grace_period_is_reported_by_its_own_end(cod
             return ExecResult(exit_code=code, stdout=b"", stderr=b"")
 
     hook = LifecycleHandler(exec=ExecAction(command=["sleep", "9"]))
-    assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook), runtime=Ends()) == ({"a": 2}, said)
+    assert stopped(Termination(instance=ran(), grace=1, pre_stop=hook), runtime=Ends()) == ({"a": 2}, said)
 
 
 def test_a_request_without_an_answer_that_outlives_the_grace_period_is_no_error(monkeypatch):
@@ -85,7 +85,7 @@ def test_a_request_without_an_answer_that_outlives_the_grace_period_is_no_error(
 
     monkeypatch.setattr(container_stops, "HOOK_SECONDS", 0.01)
     hook = LifecycleHandler(exec=ExecAction(command=["sleep", "9"]))
-    assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook), runtime=Hangs()) == ({"a": 2}, [])
+    assert stopped(Termination(instance=ran(), grace=1, pre_stop=hook), runtime=Hangs()) == ({"a": 2}, [])
 
 
 def test_a_container_that_could_not_be_stopped_blocks_nothing():
@@ -102,9 +102,9 @@ def test_a_container_that_could_not_be_stopped_blocks_nothing():
         runtime: Any = Refuses()
         sidecar = CriContainer(id="s", name="s", pod_uid="u", state=CriContainerState.RUNNING)
         observer = PreStopObserver(
-            begun=lambda _: None, unreached=lambda _: None, ended=lambda _: None, failed=lambda name, why: None
+            started=lambda _: None, unreached=lambda _: None, ended=lambda _: None, failed=lambda name, why: None
         )
-        both = [Termination(ran=ran(), grace=0), Termination(ran=sidecar, grace=0)]
+        both = [Termination(instance=ran(), grace=0), Termination(instance=sidecar, grace=0)]
         assert len(await terminate_all(runtime, pod, both, nowhere, observer)) == 2
         assert runtime.given == {"a": 2, "s": 2}
         await asyncio.sleep(0)
@@ -122,14 +122,14 @@ def test_a_hook_with_too_much_output_has_failed_and_is_not_repeated():
     ran_hooks: list[str] = []
     told: list[str] = []
     observer = PreStopObserver(
-        begun=lambda _: None,
+        started=lambda _: None,
         unreached=told.append,
         ended=lambda container: told.append(f"{container.name} ended"),
         failed=lambda name, why: told.append(f"{name} failed"),
     )
     runtime: Any = Verbose()
     hook = LifecycleHandler(exec=ExecAction(command=["yes"]))
-    asyncio.run(terminate_all(runtime, None, [Termination(ran=ran(), grace=5, pre_stop=hook)], nowhere, observer))
+    asyncio.run(terminate_all(runtime, None, [Termination(instance=ran(), grace=5, pre_stop=hook)], nowhere, observer))
     assert (len(ran_hooks), told) == (1, ["a failed", "a ended"])
 
 
@@ -140,7 +140,7 @@ def test_an_error_that_is_no_failure_of_the_hook_is_raised_once_the_containers_h
 
     told: list[str] = []
     observer = PreStopObserver(
-        begun=lambda _: None,
+        started=lambda _: None,
         unreached=told.append,
         ended=lambda container: told.append(f"{container.name} ended"),
         failed=lambda name, why: told.append(f"{name} failed"),
@@ -148,5 +148,7 @@ def test_an_error_that_is_no_failure_of_the_hook_is_raised_once_the_containers_h
     runtime: Any = Broken()
     hook = LifecycleHandler(exec=ExecAction(command=["true"]))
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(terminate_all(runtime, None, [Termination(ran=ran(), grace=5, pre_stop=hook)], nowhere, observer))
+        asyncio.run(
+            terminate_all(runtime, None, [Termination(instance=ran(), grace=5, pre_stop=hook)], nowhere, observer)
+        )
     assert (runtime.given, told) == ({"a": 5}, [])

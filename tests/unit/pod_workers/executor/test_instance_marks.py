@@ -10,8 +10,8 @@ import msgspec
 
 from actors.pod_workers.executor import instance_marks
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import PreStopBegun
-from actors.pod_workers.pod.starts import PostStartBegun
+from actors.pod_workers.pod.results import PreStopStarted
+from actors.pod_workers.pod.starts import PostStartStarted
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.codec import decode_pod
 
@@ -34,9 +34,12 @@ def test_a_new_instance_has_no_marks_of_another_with_the_same_count(tmp_path: Pa
     pod_dir, container = str(tmp_path), POD.spec.containers[0]
     instance_marks.startup_passed(ACTOR, RAN, pod_dir)
     instance_marks.pre_stop_ended(ACTOR, RAN, pod_dir)
-    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [ProbeDecided("c", "startup", True), PreStopBegun("c")]
+    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [
+        ProbeDecided("c", "startup", True),
+        PreStopStarted("c"),
+    ]
     instance_marks.begin(ACTOR, container, pod_dir, 3)
-    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [PostStartBegun("c")]
+    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [PostStartStarted("c")]
     instance_marks.post_start_ended(ACTOR, container, pod_dir, 3)
     assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == []
 

@@ -12,7 +12,7 @@ from actors.pod_workers.executor import pod_processes
 from actors.pod_workers.executor.pod_processes import CgroupWatch, cgroups, path, paused_in, running_in, waiting_in
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.state_values import HeldResources
+from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_hierarchy import Hierarchy
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -106,8 +106,8 @@ def test_before_the_admission_a_pods_cgroup_is_searched_at_the_path_of_each_driv
         "/kubepods/burstable/pod1-2",
         "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice",
     ]
-    given = HeldResources(cgroup_parent="kubepods-podx.slice")
-    assert cgroups(PodState(uid="1-2", held=given), "") == ["/kubepods.slice/kubepods-podx.slice"]
+    given = AcquiredResources(cgroup_parent="kubepods-podx.slice")
+    assert cgroups(PodState(uid="1-2", acquired=given), "") == ["/kubepods.slice/kubepods-podx.slice"]
     assert cgroups(PodState(uid="1-2"), "") == []
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from actors.pod_workers.executor import pod_processes
-from actors.pod_workers.executor.resize_check import LimitChange, NoRoom, check_use, pod_text
+from actors.pod_workers.executor.resize_check import LimitChange, UsageAboveLimit, check_use, pod_text
 from actors.shared.cri.stats import ContainerStats, Memory
 from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_hierarchy import Hierarchy
@@ -61,7 +61,7 @@ async def test_the_pod_is_named_before_its_containers(tmp_path, monkeypatch):
     limits = {"limits": {"memory": "1000"}}
     whole: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "resources": limits}]}}
     pod = decode_pod(msgspec.json.encode(whole))
-    with pytest.raises(NoRoom) as refused:
+    with pytest.raises(UsageAboveLimit) as refused:
         await check_use(Runtime(), pod, [LimitChange("a", "1", before=0, after=1000)], ["/pod"])  # type: ignore[arg-type]
     assert str(refused.value) == (
         "cannot decrease memory limits: [attempting to set pod memory limit (1000) below current usage (1500), "

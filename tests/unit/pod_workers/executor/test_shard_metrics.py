@@ -40,10 +40,10 @@ def test_pods_that_are_added_again_are_counted_by_their_kind_from_zero():
 def test_a_sandbox_is_counted_when_it_is_begun_and_when_it_fails():
     counted = Counted()
     counted.shard.sandbox_begins(POD, 0)
-    counted.shard.ran_sandbox("gvisor", 0.2, failed=True)
+    counted.shard.sandbox_ran("gvisor", 0.2, failed=True)
     counted.shard.sandbox_failed(POD)
     counted.shard.sandbox_begins(POD, 1)
-    counted.shard.ran_sandbox("gvisor", 0.3, failed=False)
+    counted.shard.sandbox_ran("gvisor", 0.3, failed=False)
     assert (counted("started_pods_total"), counted("started_pods_errors_total")) == (2, 1)
     assert counted("started_user_namespaced_pods_total") == 2
     assert counted("started_user_namespaced_pods_errors_total") == 1

@@ -11,7 +11,7 @@ from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
 
 
 def test_the_runtime_is_queried_before_the_first_decision():
-    assert effects(decide(wanted())) == ["Look"]
+    assert effects(decide(wanted())) == ["ReadRuntime"]
 
 
 def test_a_pod_that_the_runtime_does_not_have_is_examined_once_a_round():
@@ -49,4 +49,4 @@ def test_a_pod_that_runs_when_its_worker_starts_is_admitted_again_and_keeps_runn
 
 def test_an_incomplete_status_admits_no_pod():
     state = Interrupted().apply(RuntimeObserved(runtime(boxes=())).apply(wanted()))
-    assert effects(decide(state)) == ["Look"]
+    assert effects(decide(state)) == ["ReadRuntime"]

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.messages import KillPod
-from actors.pod_workers.phases.effects import Admit, Look, LookAgain, Release, RemoveTraces, StartContainers, Unmount
+from actors.pod_workers.phases.effects import (
+    Admit,
+    ReadRuntime,
+    ReadRuntimeAgain,
+    Release,
+    RemoveTraces,
+    StartContainers,
+    Unmount,
+)
 from actors.pod_workers.pod.orders import KillOrdered, PodRemoved, PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.results import (
     Admitted,
@@ -14,7 +22,7 @@ from actors.pod_workers.pod.results import (
     Interrupted,
     Refused,
     Released,
-    RoundBegun,
+    RoundStarted,
     RuntimeObserved,
     TryFailed,
     Unmounted,
@@ -47,8 +55,8 @@ OUTSIDE = st.one_of(
 )
 FAILED = st.just(TryFailed("away", NOW, stale=True))
 OUTCOMES = {
-    Look: st.builds(RuntimeObserved, SEEN),
-    LookAgain: st.builds(RuntimeObserved, SEEN),
+    ReadRuntime: st.builds(RuntimeObserved, SEEN),
+    ReadRuntimeAgain: st.builds(RuntimeObserved, SEEN),
     Admit: st.one_of(st.just(Admitted("/c", {})), st.just(Refused("OutOfcpu", "x")), FAILED),
     StartContainers: st.one_of(
         st.just(ContainerFailed("a", "ErrImagePull", "x", 5.0, "", NOW)), st.just(SandboxFailed("x", NOW)), FAILED
@@ -65,7 +73,7 @@ def test_every_round_ends_and_every_phase_follows_the_table(data, rounds):
     for happens in rounds:
         for event in happens:
             state = event.apply(state)
-        state = RoundBegun().apply(state)
+        state = RoundStarted().apply(state)
         for _ in range(MOST_STEPS):
             if state.phase is PodWorkerPhase.FINISHED:
                 break

@@ -33,14 +33,14 @@ def ended():
 
 
 def test_containers_and_sandboxes_are_stopped_and_read_again():
-    assert effects(decide(terminating(running(pod(), ran())))) == ["Look", "Count", "StopPod", "Look"]
+    assert effects(decide(terminating(running(pod(), ran())))) == ["ReadRuntime", "Count", "StopPod", "ReadRuntime"]
 
 
 def test_containers_that_still_run_are_stopped_again_later():
     stopping = decide(terminating(running(pod(), ran()))).state
     step = decide(stopping)
     assert (effects(step), step.state.phase, step.state.due) == ([], PodWorkerPhase.TERMINATING, NOW + 1.0)
-    assert effects(decide(rested(step.state))) == ["Look", "Count", "StopPod", "Look"]
+    assert effects(decide(rested(step.state))) == ["ReadRuntime", "Count", "StopPod", "ReadRuntime"]
 
 
 def test_once_nothing_runs_the_volumes_are_removed_and_then_the_cgroup():
@@ -94,7 +94,7 @@ def test_dead_containers_stay_as_long_as_a_source_has_the_pod():
 
 def test_a_container_that_appears_after_the_end_is_stopped():
     late = RuntimeObserved(runtime(ran(), at=3.0)).apply(ended())
-    assert effects(decide(late)) == ["Look", "StopPod", "Look"]
+    assert effects(decide(late)) == ["ReadRuntime", "StopPod", "ReadRuntime"]
 
 
 def test_a_pod_that_only_the_runtime_has_ends_at_once():

@@ -96,13 +96,13 @@ def test_an_init_container_that_the_runtime_lost_has_failed(policy, done):
 def test_init_containers_run_in_a_new_sandbox_also_when_all_of_the_last_one_is_lost():
     wanted = pod("a", init=(Container(name="i"), Container(name="j")))
 
-    def begun(*containers: CriContainer) -> list[tuple[str, int]]:
+    def hook_started(*containers: CriContainer) -> list[tuple[str, int]]:
         runtime = PodRuntime(uid="u", sandboxes=[box(1)], containers=list(containers))
         return starts(compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a": "s0"}))
 
-    assert begun() == [("i", 0)]
-    assert begun(ran("i", sandbox_id="s1")) == []
-    assert begun(ran("i", S.EXITED, sandbox_id="s1")) == [("j", 0)]
+    assert hook_started() == [("i", 0)]
+    assert hook_started(ran("i", sandbox_id="s1")) == []
+    assert hook_started(ran("i", S.EXITED, sandbox_id="s1")) == [("j", 0)]
 
 
 def test_a_new_sandbox_begins_without_a_lost_container_that_must_run_once():

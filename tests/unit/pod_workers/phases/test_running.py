@@ -5,8 +5,8 @@ from __future__ import annotations
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import RoundBegun, RuntimeObserved, RuntimeTouched, TryFailed
-from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
+from actors.pod_workers.pod.results import RoundStarted, RuntimeModified, RuntimeObserved, TryFailed
+from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartStarted, SandboxFailed
 from actors.pod_workers.pod.state import SANDBOX, PodState, replace
 from actors.pod_workers.pod.state_values import PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
@@ -41,14 +41,14 @@ def test_a_pod_without_a_sandbox_gets_one_with_its_containers():
 
 
 def test_a_change_in_the_runtime_causes_a_status_call_before_any_decision():
-    step = decide(RuntimeTouched().apply(decide(running(pod(), boxes=())).state))
-    assert effects(step) == ["LookAgain", "Publish"]
+    step = decide(RuntimeModified().apply(decide(running(pod(), boxes=())).state))
+    assert effects(step) == ["ReadRuntimeAgain", "Publish"]
     assert effects(decide(RuntimeObserved(runtime(ran(), at=2.0)).apply(step.state))) == []
 
 
 def test_an_incomplete_status_decides_nothing():
     step = decide(TryFailed("no answer", NOW, stale=True).apply(running(pod(), boxes=())))
-    assert effects(step) == ["Look"]
+    assert effects(step) == ["ReadRuntime"]
     assert effects(decide(RuntimeObserved(runtime(boxes=(), at=2.0)).apply(step.state), now=NOW + 60.0)) == [
         "StartContainers"
     ]
@@ -58,7 +58,7 @@ def test_a_look_that_becomes_incomplete_in_the_middle_of_a_round_does_not_start_
     state = replace(decide(running(pod(), ran())).state, view=PodView(runtime=runtime(ran())))
     assert state.view.stale
     assert effects(decide(state)) == []
-    assert effects(decide(rested(state))) == ["Look"]
+    assert effects(decide(rested(state))) == ["ReadRuntime"]
 
 
 def test_a_failed_start_is_not_retried_before_its_backoff_ends():
@@ -126,7 +126,7 @@ def test_a_sandbox_waits_for_the_network_and_has_an_event_with_each_wake():
     assert (effects(step), step.state.due) == (["Announce"], NOW + NETWORK_SECONDS)
     assert step.state.waiting["a"].message == "network is not ready: container runtime network not ready: no CNI"
     assert effects(decide(rested(step.state).undone(), **facts)) == []
-    assert effects(decide(RoundBegun().apply(step.state), **facts)) == ["Announce"]
+    assert effects(decide(RoundStarted().apply(step.state), **facts)) == ["Announce"]
 
 
 def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
@@ -151,7 +151,7 @@ def test_a_pod_on_the_network_of_the_host_does_not_wait_for_it():
 
 
 def test_a_hook_that_broke_off_is_run_once_its_container_runs():
-    state = PostStartBegun("a-0").apply(running(pod(), ran()))
+    state = PostStartStarted("a-0").apply(running(pod(), ran()))
     assert effects(decide(state)) == ["RunPostStart"]
 
 

@@ -64,7 +64,7 @@ def test_invalid_annotations_do_not_prevent_a_termination(annotations):
 def test_a_sidecar_ends_after_regular_containers_and_the_sidecars_behind_it():
     side = [Container(name=name, restartPolicy="Always") for name in ("s1", "s2")]
     wanted = Pod(spec=PodSpec(containers=[Container(name="a"), Container(name="b")], initContainers=side))
-    terminations = [Termination(ran=ran(name), grace=1) for name in ("s1", "a", "s2", "b")]
+    terminations = [Termination(instance=ran(name), grace=1) for name in ("s1", "a", "s2", "b")]
     assert waits_for(wanted, terminations) == {"a": set(), "b": set(), "s2": {"a", "b"}, "s1": {"a", "b", "s2"}}
 
 
@@ -74,5 +74,5 @@ def test_no_container_waits_for_an_init_or_ephemeral_container_to_stop():
     spec = PodSpec(
         containers=[Container(name="a")], initContainers=[side, Container(name="i")], ephemeralContainers=[debug]
     )
-    terminations = [Termination(ran=ran(name), grace=1) for name in ("s", "i", "debug")]
+    terminations = [Termination(instance=ran(name), grace=1) for name in ("s", "i", "debug")]
     assert waits_for(Pod(spec=spec), terminations) == {"s": set(), "i": set(), "debug": set()}

@@ -31,9 +31,9 @@ def test_a_pod_that_the_api_server_has_as_over_is_not_started_again():
 
 def test_the_deadline_counts_from_the_start_time_of_the_status_though_there_is_no_sandbox_yet():
     late = msgspec.structs.replace(pod(activeDeadlineSeconds=60), status=PodStatus(startTime="1970-01-12T13:45:00Z"))
-    began = NOW - 100
-    assert decide(wanted(late), now=began + 59).state.phase is PodWorkerPhase.ADMITTING
-    assert decide(wanted(late), now=began + 60).state.phase is PodWorkerPhase.TERMINATING
+    started_at = NOW - 100
+    assert decide(wanted(late), now=started_at + 59).state.phase is PodWorkerPhase.ADMITTING
+    assert decide(wanted(late), now=started_at + 60).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_a_static_pod_whose_manifest_is_older_than_its_deadline_runs():

@@ -96,11 +96,11 @@ def test_with_the_victims_gone_there_is_room_and_none_of_them_ends_in_vain(pods,
         for at, (qos, first, second, important) in enumerate(pods)
     ]
     pod, state = critical(cpu=cpu, memory=memory), node(running)
-    lacking = shortages(pod, state)
+    shortage = shortages(pod, state)
     found = victims(pod, state, running)
     if isinstance(found, Refusal):
-        assert without(lacking, [one for one in running if not one.critical]) != {}
+        assert without(shortage, [one for one in running if not one.critical]) != {}
         return
-    assert without(lacking, found) == {}
+    assert without(shortage, found) == {}
     assert not any(one.critical for one in found)
-    assert all(without(lacking, [other for other in found if other is not one]) for one in found)
+    assert all(without(shortage, [other for other in found if other is not one]) for one in found)

@@ -305,9 +305,9 @@ async def test_renewed_credentials_let_calls_under_way_end(tmp_path: Path) -> No
 async def test_calls_wait_for_the_clients_own_limit(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, ok) as server:
         client = ApiClient(access(server), qps=20, burst=2)
-        began = asyncio.get_running_loop().time()
+        started_at = asyncio.get_running_loop().time()
         await asyncio.gather(*(client.call("GET", "/x") for _ in range(6)))
-        took = asyncio.get_running_loop().time() - began
+        took = asyncio.get_running_loop().time() - started_at
         await client.close()
     assert took >= 0.19
 

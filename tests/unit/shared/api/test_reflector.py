@@ -200,9 +200,9 @@ async def test_an_object_without_metadata_breaks_off_the_watch_only() -> None:
 
 
 async def test_the_server_sets_the_time_to_wait() -> None:
-    began = asyncio.get_running_loop().time()
+    started_at = asyncio.get_running_loop().time()
     await story(TooManyRequests(429, "TooManyRequests", "", 0.3), listing(5))
-    assert asyncio.get_running_loop().time() - began >= 0.3
+    assert asyncio.get_running_loop().time() - started_at >= 0.3
 
 
 async def test_a_waiting_task_can_be_woken() -> None:

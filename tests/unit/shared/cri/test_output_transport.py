@@ -78,7 +78,7 @@ async def test_an_output_that_waits_for_its_turn_stays_in_the_runtime(
     counting = Counting(tmp_path / "s")
     async with serve(answering(monkeypatch), tmp_path / "s"), counting.listening(tmp_path / "p") as path:
         outputs = OutputTransport(path)
-        async with outputs._turn:
+        async with outputs._read_permit:
             calls = [asyncio.create_task(outputs.call(EXEC_SYNC, request(LARGE), 20.0)) for _ in range(3)]
             done, _ = await asyncio.wait(calls, timeout=0.5)
             assert not done
@@ -130,5 +130,5 @@ async def test_a_runtime_that_stops_in_the_middle_of_an_answer_does_not_hold_the
         counting.most = SMALL
         with pytest.raises(DeadlineExceeded, match="the answer has not come within"):
             await outputs.call(EXEC_SYNC, request(LARGE), None)
-        assert not outputs._turn.locked()
+        assert not outputs._read_permit.locked()
         await outputs.close()

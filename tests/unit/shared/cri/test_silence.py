@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.shared.cri.silence import LOOK_SECONDS, SILENT_SECONDS, RuntimeSilence
+from actors.shared.cri.silence import POLL_SECONDS, SILENT_SECONDS, RuntimeSilence
 from supervision.actor import Actor
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, ServiceState
@@ -25,7 +25,7 @@ async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> N
 
     async def passes(seconds: float) -> None:
         harness.actor.clock += seconds
-        await harness.advance(LOOK_SECONDS)
+        await harness.advance(POLL_SECONDS)
 
     async with harness:
         harness.actor.clock = 100.0
@@ -47,19 +47,19 @@ async def test_a_question_that_is_answered_with_errors_alone_is_reported_though_
         silence = harness.actor.silence
 
         async def passes(seconds: float, error: str) -> list[ServiceState]:
-            for _ in range(round(seconds / LOOK_SECONDS)):
-                harness.actor.clock += LOOK_SECONDS
+            for _ in range(round(seconds / POLL_SECONDS)):
+                harness.actor.clock += POLL_SECONDS
                 silence.refused("lists", error)
                 silence.answered("status")
-                await harness.advance(LOOK_SECONDS)
+                await harness.advance(POLL_SECONDS)
             return harness.sent(ServiceState, FORK_SERVER)
 
         silence.answered("status")
         assert await passes(SILENT_SECONDS, "store\n is broken") == [ServiceState("runtime", "", 0.0)]
-        broken = ServiceState("runtime", "unix:///x.sock answers with errors: store is broken", LOOK_SECONDS)
+        broken = ServiceState("runtime", "unix:///x.sock answers with errors: store is broken", POLL_SECONDS)
         assert (await passes(60, "another"))[1:] == [broken], "once, as it began"
         harness.actor.clock += SILENT_SECONDS
-        await harness.advance(LOOK_SECONDS)
+        await harness.advance(POLL_SECONDS)
         assert harness.sent(ServiceState, FORK_SERVER)[-1].text == "unix:///x.sock does not answer"
         silence.answered("lists")
         assert harness.sent(ServiceState, FORK_SERVER)[-1].text == ""

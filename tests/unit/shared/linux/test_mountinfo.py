@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.linux.mountinfo import MountInfoError, at, below, covering, parse, read, read_below
+from actors.shared.linux.mountinfo import MountInfoError, at, below, mount_at, parse, read, read_below
 from tests.support.present import present
 
 LINE = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n"
@@ -83,14 +83,14 @@ def test_mounts_below_a_directory_come_in_the_order_of_their_unmounting():
 def test_a_path_lies_on_the_deepest_and_topmost_mount():
     table = _table("/", "/var", "/var/lib", "/var/lib")
 
-    assert present(covering(table, "/var/lib/x")).id == 3
-    assert present(covering(table, "/var/library")).point == "/var"
-    assert present(covering(table, "/etc")).point == "/"
-    assert covering(_table("/mnt"), "/etc") is None
+    assert present(mount_at(table, "/var/lib/x")).id == 3
+    assert present(mount_at(table, "/var/library")).point == "/var"
+    assert present(mount_at(table, "/etc")).point == "/"
+    assert mount_at(_table("/mnt"), "/etc") is None
 
 
 def test_the_kernels_own_table_is_read():
-    assert present(covering(read(), "/proc/self")).kind == "proc"
+    assert present(mount_at(read(), "/proc/self")).kind == "proc"
 
 
 def table(proc: Path, text: bytes) -> str:

@@ -5,13 +5,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from actors.shared.linux.parent_death import tied
+from actors.shared.linux.parent_death import ends_with_parent
 from tests.support.waiting import wait_for
 
 STARTER = """
 import subprocess, sys, time
-from actors.shared.linux.parent_death import tied
-print(subprocess.Popen(tied(["sleep", "300"]), stdout=subprocess.DEVNULL).pid, flush=True)
+from actors.shared.linux.parent_death import ends_with_parent
+print(subprocess.Popen(ends_with_parent(["sleep", "300"]), stdout=subprocess.DEVNULL).pid, flush=True)
 time.sleep(float(sys.argv[1]))
 """
 
@@ -38,12 +38,12 @@ def test_a_command_ends_if_its_starter_ended_first():
 
 def test_the_command_is_run_with_its_words_as_they_are():
     words = ["%s|", "a b", "$PPID", "", "--", "é"]
-    assert subprocess.check_output(tied(["printf", *words])).decode() == "a b|$PPID||--|é|"
+    assert subprocess.check_output(ends_with_parent(["printf", *words])).decode() == "a b|$PPID||--|é|"
 
 
 def test_the_command_is_unchanged_without_setpriv(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert tied(["sleep", "300"]) == ["sleep", "300"]
+    assert ends_with_parent(["sleep", "300"]) == ["sleep", "300"]
 
 
 def command(pid):

@@ -163,16 +163,16 @@ def test_a_pod_that_does_not_end_reports_what_it_waits_for(seen, finalizers, rea
 
 def test_a_stuck_pod_is_reported_at_once_then_on_change_and_then_each_five_minutes():
     found = table(stored("Running", deletionTimestamp=DELETED), pods=(pod(),))
-    began = 1767225600.0
-    assert overdue(found, began + 59) == []
+    started_at = 1767225600.0
+    assert overdue(found, started_at + 59) == []
     said: list[float] = []
     reported_: Reported = {}
     for late in (61.0, 100.0, 300.0, 362.0, 400.0):
-        now, reported_ = due(overdue(found, began + late), reported_, began + late)
+        now, reported_ = due(overdue(found, started_at + late), reported_, started_at + late)
         said += [late] * len(now)
     assert said == [61.0, 362.0]
     found.put(pod("Failed", **FINISHED))
-    assert [each.reason for each in due(overdue(found, began + 401), reported_, began + 401)[0]] == ["status"]
+    assert [each.reason for each in due(overdue(found, started_at + 401), reported_, started_at + 401)[0]] == ["status"]
 
 
 def test_a_mirror_is_never_stuck_whatever_its_static_pod_does():

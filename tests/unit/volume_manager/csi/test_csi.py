@@ -158,16 +158,23 @@ def test_an_unknown_access_mode_is_an_error():
 
 
 def test_a_driver_gets_a_block_capability_without_a_group():
-    told = access.capability(DRIVER, device_step("/r"))
-    assert (told.WhichOneof("access_type"), told.access_mode.mode) == ("block", MODE.SINGLE_NODE_WRITER)
+    emitted_reasons = access.capability(DRIVER, device_step("/r"))
+    assert (emitted_reasons.WhichOneof("access_type"), emitted_reasons.access_mode.mode) == (
+        "block",
+        MODE.SINGLE_NODE_WRITER,
+    )
     step = msgspec.structs.replace(device_step("/r"), group=7)
     assert pod_info.fs_group_to_apply(DRIVER, DriverSpec(fsGroupPolicy="File"), step) is None
 
 
 def test_a_driver_that_supports_groups_gets_the_pods_group():
     step = mount(group=7, fs_type="ext4", mount_options=["noatime"])
-    told = access.capability(Driver(name="d", endpoint="", node_id="n", groups=True), step).mount
-    assert (told.fs_type, list(told.mount_flags), told.volume_mount_group) == ("ext4", ["noatime"], "7")
+    emitted_reasons = access.capability(Driver(name="d", endpoint="", node_id="n", groups=True), step).mount
+    assert (emitted_reasons.fs_type, list(emitted_reasons.mount_flags), emitted_reasons.volume_mount_group) == (
+        "ext4",
+        ["noatime"],
+        "7",
+    )
     assert access.capability(DRIVER, step).mount.volume_mount_group == ""
 
 

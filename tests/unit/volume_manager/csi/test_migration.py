@@ -209,5 +209,5 @@ def test_any_in_tree_source_is_translated_or_refused(field: str, source: Any) ->
 
 
 def test_the_csi_node_lists_every_migrated_plugin() -> None:
-    told = new_csi_node("n", "u")["metadata"]["annotations"][MIGRATED].split(",")
-    assert len(told) == len(TRANSLATIONS)
+    emitted_reasons = new_csi_node("n", "u")["metadata"]["annotations"][MIGRATED].split(",")
+    assert len(emitted_reasons) == len(TRANSLATIONS)

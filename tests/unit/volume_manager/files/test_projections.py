@@ -227,9 +227,9 @@ async def test_a_token_is_kept_until_a_fifth_of_its_life_is_left() -> None:
 @pytest.mark.parametrize(("forbidden", "unknown"), [(2, 0), (0, 2), (1, 1)])
 async def test_a_server_that_does_not_know_the_pod_yet_is_retried_within_a_second(forbidden: int, unknown: int) -> None:
     server = Server()
-    server.forbidden, server.unknown, began = forbidden, unknown, server.now
+    server.forbidden, server.unknown, started_at = forbidden, unknown, server.now
     assert await server.tokens.get(WANTED) == "token 3"
-    assert server.now - began < 1
+    assert server.now - started_at < 1
 
 
 async def test_a_token_that_stays_refused_is_an_error() -> None:

@@ -98,11 +98,11 @@ def test_a_refusal_is_final_also_of_a_renewal_and_reported_in_the_words_of_the_k
 
 def test_overdue_and_expired_are_each_reported_once() -> None:
     state = awaiting(issued())
-    told = []
+    emitted_reasons = []
     for seconds in range(0, 5000, 100):
         state, events = warned(state, NOW + seconds)
-        told += [(seconds, event) for event in events]
-    assert told == [(600 + int(OVERDUE_SECONDS) + 100, OVERDUE), (3700, EXPIRED)]
+        emitted_reasons += [(seconds, event) for event in events]
+    assert emitted_reasons == [(600 + int(OVERDUE_SECONDS) + 100, OVERDUE), (3700, EXPIRED)]
     assert warned(PodCertificateState(), NOW)[1] == warned(refused("denied"), NOW + 10**9)[1] == []
 
 

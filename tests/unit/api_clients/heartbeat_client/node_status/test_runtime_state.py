@@ -17,11 +17,11 @@ def report(ready_at: float = BEGAN + 1, relisted_at: float = BEGAN + 1, **more: 
 
 
 def well() -> RuntimeState:
-    return RuntimeState(began=BEGAN).reported(report())
+    return RuntimeState(started_at=BEGAN).reported(report())
 
 
 def test_the_runtime_state_is_unknown_before_the_first_report_or_half_a_minute():
-    state = RuntimeState(began=BEGAN)
+    state = RuntimeState(started_at=BEGAN)
     assert not state.settled(BEGAN + 29.9)
     assert state.settled(BEGAN + 30)
     assert state.errors(BEGAN + 30) == [

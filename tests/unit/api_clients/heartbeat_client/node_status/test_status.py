@@ -32,7 +32,7 @@ ALLOCATABLE = {"cpu": 1930, "memory": (8 << 30) - (100 << 20), "ephemeral-storag
 
 
 def facts(**more: Any) -> NodeStatusInput:
-    state = RuntimeState(began=CLOCK).reported(RuntimeReport(ready_at=CLOCK, relisted_at=CLOCK))
+    state = RuntimeState(started_at=CLOCK).reported(RuntimeReport(ready_at=CLOCK, relisted_at=CLOCK))
     known: dict[str, Any] = {
         "machine": NodeSystemInfo(machine_id="m", system_uuid="s", boot_id="b", kernel="6.1", os_image="Debian"),
         "runtime": state,
@@ -82,7 +82,7 @@ def test_a_node_with_all_facts_reported():
 
 def test_unknown_facts_leave_the_status_unchanged():
     before = made(pressure=NodePressure(memory=True), volumes_in_use=["v1"])
-    unknown = NodeStatusInput(machine=facts().machine, runtime=RuntimeState(began=CLOCK))
+    unknown = NodeStatusInput(machine=facts().machine, runtime=RuntimeState(started_at=CLOCK))
     after = compute(before, unknown, SETTINGS, now=LATER, clock=CLOCK + 5)
     assert not changed(before, after.node)
     assert after.events == []

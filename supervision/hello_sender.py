@@ -24,7 +24,7 @@ class Tell(Protocol):
     def __call__(self, name: ActorName, message: Message, *, deadline: float) -> None: ...
 
 
-class Greeting:
+class HelloSender:
     """Says Hello to the feeders of one actor."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Greeting:
         self._hello, self._feeders, self._tell, self._call_later = hello, feeders, tell, call_later
         self._is_due = False
 
-    def say(self) -> None:
+    def send(self) -> None:
         """Each feeder sends its current state again."""
         self._is_due = False
         for feeder in self._feeders:
@@ -47,4 +47,4 @@ class Greeting:
         """Say Hello again after a pause."""
         if not self._is_due:
             self._is_due = True
-            self._call_later(AGAIN_SECONDS, self.say)
+            self._call_later(AGAIN_SECONDS, self.send)

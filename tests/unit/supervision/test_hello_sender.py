@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from supervision.addresses import ActorName
-from supervision.greeting import AGAIN_SECONDS, Greeting
+from supervision.hello_sender import AGAIN_SECONDS, HelloSender
 from supervision.message import Message
 from supervision.protocol import Hello
 
@@ -17,7 +17,7 @@ class Actor:
         self.told: list[tuple[str, Message]] = []
         self.due: list[tuple[float, Callable[[], None]]] = []
         feeders = [ActorName("pleg"), ActorName("pod_config")]
-        self.greeting = Greeting(HELLO, feeders, self.tell, lambda seconds, call: self.due.append((seconds, call)))
+        self.greeting = HelloSender(HELLO, feeders, self.tell, lambda seconds, call: self.due.append((seconds, call)))
 
     def tell(self, name: ActorName, message: Message, *, deadline: float) -> None:
         self.told.append((name, message))
@@ -33,7 +33,7 @@ BOTH = [("pleg", HELLO), ("pod_config", HELLO)]
 
 def test_each_feeder_gets_a_hello() -> None:
     actor = Actor()
-    actor.greeting.say()
+    actor.greeting.send()
     assert actor.told == BOTH
     assert actor.due == []
 
