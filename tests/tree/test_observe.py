@@ -202,6 +202,80 @@ def test_a_read_only_page_offers_no_fault_and_a_dead_command_is_reported(root_di
                 assert process.wait(20) == 0
                 await shown.until("document.querySelector('#reasons').textContent.includes('has ended')")
                 await shown.until("document.querySelector('#view').className === 'old'")
+                assert await shown.value("document.querySelector('#figures').textContent") == "", (
+                    "nothing is in service"
+                )
+                assert await shown.value("document.title") == "down - Troupelet"
+
+    asyncio.run(run())
+
+
+@needs_browser
+def test_a_slow_click_the_focus_and_what_is_scrolled_outlast_a_refresh(root_dir: Path, tmp_path: Path) -> None:
+    refreshed = "performance.getEntriesByType('resource').filter(each => each.name.endsWith('/data/tree')).length"
+
+    async def refreshes(shown: Page) -> None:
+        seen = await shown.value(refreshed)
+        await shown.until(f"{refreshed} >= {seen + 3}")
+
+    async def look(shown: Page, url: str) -> None:
+        await shown.open(url)
+        await shown.until("document.querySelector(\"tr[data-actor='pleg']\") !== null")
+        await shown.screenshot(width=600, height=900)
+        row = "document.querySelector(\"tr[data-actor='pleg'] .name\").getBoundingClientRect()"
+        await shown.until("document.querySelector('#reasons').children.length > 0")
+        x, y = await shown.value(f"[{row}.x + 5, {row}.y + 5]")
+        button = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        await shown.call("Input.dispatchMouseEvent", type="mousePressed", **button)
+        await refreshes(shown)
+        await shown.call("Input.dispatchMouseEvent", type="mouseReleased", **button)
+        await shown.until("document.querySelector('#actor h2')?.textContent === 'pleg'")
+
+        await shown.value("document.querySelector('button[data-fault=crash]').focus()")
+        await refreshes(shown)
+        assert await shown.value("document.activeElement.dataset.fault") == "crash"
+
+        await shown.click("button[data-tab='pods']")
+        await shown.until("document.querySelector('#view td') !== null && document.querySelector('#actor') === null")
+        await shown.screenshot(width=300, height=900)
+        await shown.value("document.querySelector('.scroll').scrollLeft = 40")
+        await refreshes(shown)
+        assert await shown.value("document.querySelector('.scroll').scrollLeft") == 40
+
+    async def run() -> None:
+        with observing(root_dir) as (url, _):
+            async with page(tmp_path) as shown:
+                await look(shown, url)
+
+    asyncio.run(run())
+
+
+@needs_browser
+def test_keys_alone_reach_an_actor_a_receiver_and_an_incident(root_dir: Path, tmp_path: Path) -> None:
+    async def press(shown: Page, selector: str, key: str, code: int) -> None:
+        await shown.until(f"document.querySelector({json.dumps(selector)}) !== null")
+        await shown.value(f"document.querySelector({json.dumps(selector)}).focus()")
+        await shown.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code)
+
+    async def look(shown: Page, url: str) -> None:
+        await shown.open(url)
+        await press(shown, "tr[data-actor='prober']", " ", 32)
+        await shown.until("document.querySelector('#actor h2')?.textContent === 'prober'")
+        await shown.click("#actor button[data-fault='crash']")
+        await shown.until("document.querySelector('#notice').textContent === 'crash injected into prober'")
+        await shown.click("button[data-tab='messages']")
+        receiver = "[data-end='status_manager'][data-side='start']"
+        await press(shown, receiver, "Enter", 13)
+        await shown.until(f"document.querySelector(\"{receiver}\").classList.contains('picked')")
+        assert await shown.value("document.activeElement.dataset.side") == "start", "it is also a sender"
+        await shown.click("button[data-tab='incidents']")
+        await press(shown, "svg [data-dot*='-prober-']", "Enter", 13)
+        await shown.until("document.querySelector('details[open]')?.textContent.includes('prober#')")
+
+    async def run() -> None:
+        with observing(root_dir) as (url, _):
+            async with page(tmp_path) as shown:
+                await look(shown, url)
 
     asyncio.run(run())
 

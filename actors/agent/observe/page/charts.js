@@ -1,6 +1,6 @@
 // Curves of the last minutes, and the incidents on a line of time.
 
-import { drawn, element } from "./elements.js";
+import { drawn, element, pressable } from "./elements.js";
 
 function points(values, width, height, top) {
   const step = values.length > 1 ? width / (values.length - 1) : 0;
@@ -27,6 +27,9 @@ export function chart(title, values, words) {
     element("figcaption", {}, element("span", {}, `${title}: ${newest}`), element("span", {}, `max ${largest}`)), picture);
 }
 
+// Two actors may have ended in the same millisecond.
+export const incidentId = (one) => `incident-${one.time}-${one.actor}-${one.incarnation}`;
+
 // A dot for each incident, in a row for each actor, over the time that they span.
 export function timeline(incidents, now, pick) {
   const names = [...new Set(incidents.map((each) => each.actor))].sort();
@@ -38,12 +41,12 @@ export function timeline(incidents, now, pick) {
     drawn("text", { x: 0, y: index * row + 13 }, name),
     drawn("line", { class: "axis", x1: left, x2: width, y1: index * row + 9, y2: index * row + 9 })));
   const dots = incidents.map((each, index) => drawn("circle",
-    { class: "fault", r: 5, cx: at(times[index]), cy: names.indexOf(each.actor) * row + 9, tabindex: 0, role: "button",
-      onclick: () => pick(index) },
+    { class: "fault", r: 5, cx: at(times[index]), cy: names.indexOf(each.actor) * row + 9, role: "button",
+      "data-dot": incidentId(each), ...pressable(() => pick(index)) },
     drawn("title", {}, `${each.time} ${each.actor}: ${each.summary}`)));
   const ends = [[left, "start", new Date(from)], [width, "end", new Date(from + span)]].map(([x, anchor, when]) =>
     drawn("text", { x, y: height - 4, "text-anchor": anchor }, when.toISOString().slice(0, 19).replace("T", " ") + " UTC"));
   return element("div", { class: "scroll" },
-    drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "incidents over time" },
+    drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "incidents over time" },
       ...rows, ...dots, ...ends));
 }

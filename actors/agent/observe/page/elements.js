@@ -17,6 +17,13 @@ export const element = (tag, attributes = {}, ...children) =>
 export const drawn = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
+// Attributes of what is no button and acts like one: by a click, Enter or Space.
+export const pressable = (act) => ({ tabindex: 0, onclick: act, onkeydown: (event) => {
+  if (event.key !== "Enter" && event.key !== " ") return;
+  event.preventDefault();
+  act();
+} });
+
 export function duration(seconds) {
   if (seconds < 1) return `${Math.round(seconds * 1000)}ms`;
   if (seconds < 10) return `${seconds.toFixed(1)}s`;
@@ -30,11 +37,11 @@ export function duration(seconds) {
 
 export const size = (bytes) => (bytes ? `${(bytes / 1048576).toFixed(1)} MiB` : "-");
 
-// A table; `columns`: [title, "number" or ""], `rows`: [cells, attributes of the row].
-export function table(columns, rows) {
+// A table; `columns`: [title, "number" or ""], `rows`: [cells, attributes of the row], `attributes`: of the table.
+export function table(columns, rows, attributes = {}) {
   const head = element("tr", {}, ...columns.map(([title, kind]) => element("th", { class: kind || null, scope: "col" }, title)));
   const body = rows.map(([cells, attributes]) =>
     element("tr", attributes, ...cells.map((cell, at) => element("td", { class: columns[at][1] || null }, cell))));
   return element("div", { class: "scroll" },
-    element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
+    element("table", attributes, element("thead", {}, head), element("tbody", {}, ...body)));
 }

@@ -1,6 +1,6 @@
 // Who sends what to whom: senders on the left, receivers on the right, a line for each pair.
 
-import { drawn, element, table } from "./elements.js";
+import { drawn, element, pressable, table } from "./elements.js";
 
 const ROW = 20, LEFT = 210, RIGHT = 240, WIDTH = 900, TOP = 22;
 
@@ -25,8 +25,7 @@ function ordered(names, actors) {
 
 function label(name, x, y, anchor, picked, pick) {
   return drawn("text", { x, y: y + 4, "text-anchor": anchor, class: name === picked ? "end picked" : "end", "data-end": name,
-    tabindex: 0, role: "button", "aria-pressed": String(name === picked), onclick: () => pick(name),
-    onkeydown: (event) => event.key === "Enter" && pick(name) }, name);
+    "data-side": anchor, role: "button", "aria-pressed": String(name === picked), ...pressable(() => pick(name)) }, name);
 }
 
 function line(pair, from, to, picked) {

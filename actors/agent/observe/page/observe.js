@@ -33,7 +33,8 @@ class History {
 const history = new History();
 const seen = { tree: null, messages: null, incidents: [], pods: null, events: null, health: null };
 const asked = {}, failed = {};  // by name: when it was asked last (Infinity: it is being asked), why it did not answer
-let tab = "tree", picked = "", notice = "";
+let tab = "tree", drawn = "", picked = "", notice = "";
+let held = false;  // a button of the pointer: what is under it stays until it is let go, or the click would be lost
 
 async function get(name) {
   const answer = await fetch(`/data/${name}`);
@@ -67,23 +68,43 @@ function content() {
   return seen.events ? rowsView({ ...seen.events, rows: seen.events.rows.slice().reverse() }, "No events yet.") : [];
 }
 
-// Draw the tab anew; what is open, and what has the focus, stays so.
+// A selector that finds an element that can have the focus again; "" for another one.
+function place(node) {
+  const names = ["actor", "end", "side", "fault", "dot"].filter((name) => node?.dataset?.[name]);
+  const found = names.map((name) => `[data-${name}="${CSS.escape(node.dataset[name])}"]`).join("");
+  const summary = node?.closest?.("summary")?.parentElement.id;
+  return summary ? `#${CSS.escape(summary)} > summary` : found;
+}
+
+// What scrolls by itself, by its name: the text of an incident, and the others in their order.
+function scrollers(view) {
+  const texts = [...view.querySelectorAll("pre")].map((each) => [each.parentElement.id, each]);
+  return new Map([...texts, ...view.querySelectorAll(".scroll").entries()]);
+}
+
+// Draw the tab anew; what is open, what has the focus, and how far things are scrolled, stays so.
 function draw() {
-  const view = byId("view");
+  const view = byId("view"), again = drawn === tab;
   const open = new Set([...view.querySelectorAll("details[open]")].map((each) => each.id));
-  const active = document.activeElement, focused = active?.dataset?.actor, end = active?.dataset?.end, summary = active?.closest?.("summary")?.parentElement.id;
-  view.replaceChildren(element("p", { class: "notice", "aria-live": "polite" }, notice), ...content().filter(Boolean));
+  const focused = view.contains(document.activeElement) ? place(document.activeElement) : "";
+  const scrolled = [...(again ? scrollers(view) : [])].map(([name, each]) => [name, each.scrollLeft, each.scrollTop]);
+  view.replaceChildren(...content().filter(Boolean));
   for (const each of view.querySelectorAll("details")) if (open.has(each.id)) each.open = true;
-  if (focused) view.querySelector(`[data-actor="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-  if (end) view.querySelector(`[data-end="${CSS.escape(end)}"]`)?.focus({ preventScroll: true });
-  if (summary) document.getElementById(summary)?.querySelector("summary").focus({ preventScroll: true });
+  if (focused) view.querySelector(focused)?.focus({ preventScroll: true });
+  const now = scrollers(view);
+  for (const [name, left, top] of scrolled) now.get(name)?.scrollTo(left, top);
+  if (byId("notice").textContent !== notice) byId("notice").textContent = notice;
   for (const each of byId("tabs").children) each.setAttribute("aria-selected", String(each.dataset.tab === tab));
+  drawn = tab;
 }
 
 function headline() {
   const data = seen.tree, health = seen.health;
   byId("view").classList.toggle("old", Boolean(failed.tree));
-  if (failed.tree) return say("down", [failed.tree]);
+  if (failed.tree) {
+    byId("figures").textContent = "";
+    return say("down", [failed.tree]);
+  }
   if (!data) return;
   const actors = data.tree.actors, running = actors.filter((actor) => actor.state === "running").length;
   const memory = actors.reduce((sum, actor) => sum + actor.memory_bytes, 0);
@@ -96,12 +117,13 @@ function headline() {
 
 function say(state, reasons) {
   byId("state").className = `badge ${state}`;
-  byId("state").textContent = state;
+  if (byId("state").textContent !== state) byId("state").textContent = state;
+  document.title = `${state} - Troupelet`;
   byId("reasons").replaceChildren(...reasons.map((text) => element("li", {}, text)));
 }
 
-// Text that is being selected is not to be drawn anew under the pointer.
-const selecting = () => String(document.getSelection()) !== "";
+// Text that is being selected is not to be drawn anew under the pointer, nor what is being clicked.
+const touched = () => held || String(document.getSelection()) !== "";
 
 async function ask(name) {
   asked[name] = Infinity;
@@ -114,7 +136,7 @@ async function ask(name) {
   }
   asked[name] = Date.now();
   headline();
-  if (!selecting()) draw();
+  if (!touched()) draw();
 }
 
 // Ask for all that is due; `all`: for what the tab needs, due or not.
@@ -156,8 +178,15 @@ function show(name) {
 }
 
 document.addEventListener("keydown", move);
+document.addEventListener("pointerdown", () => { held = true; });
+for (const name of ["pointerup", "pointercancel"]) {
+  document.addEventListener(name, () => setTimeout(() => { held = false; }, 0));  // after the click
+}
+// A scrollbar does not say when it is let go.
+document.addEventListener("pointermove", (event) => { held &&= event.buttons !== 0; });
+window.addEventListener("blur", () => { held = false; });
 for (const [name, title] of Object.entries(TABS)) {
-  byId("tabs").append(element("button", { type: "button", role: "tab", "data-tab": name,
+  byId("tabs").append(element("button", { type: "button", role: "tab", "data-tab": name, "aria-controls": "view",
     onclick: () => show(name) }, title));
 }
 run();

@@ -1,7 +1,7 @@
 // One function for each tab: what the server said, as elements.
 
-import { chart, curve, timeline } from "./charts.js";
-import { duration, element, size, table } from "./elements.js";
+import { chart, curve, incidentId, timeline } from "./charts.js";
+import { duration, element, pressable, size, table } from "./elements.js";
 
 const shortName = (message) => message.split(".").pop();
 
@@ -31,11 +31,11 @@ export function treeView(data, history, picked, pick, incidents, inject) {
       `${rate.cpu.toFixed(1)} %`, curve(past.cpu), rate.messages.toFixed(1), curve(past.messages),
       size(actor.memory_bytes), String(actor.mailbox), String(actor.outgoing),
       actor.pid ? duration(actor.uptime) : "-", String(actor.restarts), busy];
-    return [cells, { class: "pick", "data-actor": actor.name, "aria-selected": String(actor.name === picked), tabindex: 0,
-      onclick: () => pick(actor.name), onkeydown: (event) => event.key === "Enter" && pick(actor.name) }];
+    return [cells, { class: "pick", "data-actor": actor.name, "aria-selected": String(actor.name === picked),
+      ...pressable(() => pick(actor.name)) }];
   });
   const actor = data.tree.actors.find((each) => each.name === picked);
-  return [table(COLUMNS, rows), actor ? actorPanel(actor, history, data.faults, incidents, inject) : null];
+  return [table(COLUMNS, rows, { role: "grid", "aria-label": "actors" }), actor ? actorPanel(actor, history, data.faults, incidents, inject) : null];
 }
 
 function actorPanel(actor, history, faults, incidents, inject) {
@@ -45,7 +45,7 @@ function actorPanel(actor, history, faults, incidents, inject) {
     ["messages handled", actor.handled], ["dropped", actor.dropped], ["dead letters", actor.dead_letters],
     ["coroutines", actor.tasks], ["last incident", actor.last_incident || "none"]];
   const mine = incidents.filter((each) => each.actor === actor.name).slice(-5).reverse();
-  return element("section", { class: "panel", id: "actor" },
+  return element("section", { class: "panel", id: "actor", "aria-label": actor.name },
     element("h2", {}, actor.name),
     element("div", { class: "charts" },
       chart("CPU", past.cpu, (value) => `${value.toFixed(1)} %`),
@@ -67,7 +67,7 @@ function faultButtons(actor, faults, inject) {
 
 function incidentDetails(each) {
   const back = each.restart === null ? "not back yet" : `back after ${duration(each.restart)}`;
-  return element("details", { id: `incident-${each.time}-${each.incarnation}` },
+  return element("details", { id: incidentId(each) },
     element("summary", {}, `${each.time}  ${each.actor}#${each.incarnation}  ${each.summary}  (${back})`),
     each.message ? element("p", { class: "quiet" }, `handled ${each.message}, up ${duration(each.uptime)}`) : null,
     each.detail ? element("pre", {}, each.detail) : element("p", { class: "quiet" }, "no traceback or stacks: it had no time to leave any"));
