@@ -93,19 +93,21 @@ def _remove(context: Context, scope: Scope, before: HostResources, pods: Sequenc
                     raise CommandError(REFUSED, f"{error}: stop it first") from None
         alone = not [*kubelets()]
         wrong = remove(scope, pods, alone=alone)
-        if not alone and (kept := kept_for_others(scope)):
-            text = "another node agent runs here, which may have these empty cgroups in common with this one: they stay"
-            print(f"supervise: {text}: {', '.join(kept)}", file=sys.stderr)  # noqa: T201
+        kept = [] if alone else kept_for_others(scope)
         if scope.keep_pods and not wrong:
             start_records.hand_over(scope.state_dir)
-    return _result(context, scope, before, wrong)
+    return _result(context, scope, before, wrong, kept)
 
 
-def _result(context: Context, scope: Scope, before: HostResources, wrong: Sequence[str]) -> int:
+def _result(
+    context: Context, scope: Scope, before: HostResources, wrong: Sequence[str], kept: Sequence[str] = ()
+) -> int:
+    """`kept`: cgroups that stay for another agent."""
     pods, _ = runtime_pods.find(scope.endpoints, scope.uids())
-    left = look(scope, pods)
+    left = with_kept(look(scope, pods), kept)
     if context.form:
-        print(_document(context, before, removed=not left, left=left.found, errors=list(wrong)))  # noqa: T201
+        document = {"left": left.found, "stays": left.stays, "errors": list(wrong)}
+        print(_document(context, before, removed=not left, **document))  # noqa: T201
     for line in wrong:
         print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
     if left:
@@ -119,6 +121,13 @@ def _result(context: Context, scope: Scope, before: HostResources, wrong: Sequen
 
 def _document(context: Context, before: HostResources, **more: object) -> str:
     return document_text({"found": before.found, "stays": before.stays, **more}, context.form)
+
+
+def with_kept(left: HostResources, kept: Sequence[str]) -> HostResources:
+    """With the cgroups that stay for another agent, unless what is in them is already named. Pure."""
+    named = [one for one in kept if not any(f"cgroup {one}" in said for said in left.stays)]
+    text = "empty, and maybe another node agent's too"
+    return HostResources(left.found, [*left.stays, *(f"cgroup {one}, {text}" for one in named)])
 
 
 def done(left: HostResources) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -14,13 +15,13 @@ import pytest
 
 from actors.agent import command
 from actors.agent.reset.cgroups import kept_for_others
-from actors.agent.reset.command import _remove, done, listed
+from actors.agent.reset.command import _remove, done, listed, with_kept
 from actors.agent.reset.host_resources import HostResources, files, links, look, remaining, sockets
 from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
-from supervision.cli.command import Context
+from supervision.cli.command import AgentFiles, Context
 from tests.support.kept_files import KEPT
 
 
@@ -223,16 +224,25 @@ def test_empty_cgroups_that_another_agent_may_share_are_named(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(("others", "named"), [((1,), True), ((), False)])
-def test_a_reset_names_the_empty_cgroups_only_beside_another_agent(
+def test_empty_cgroups_that_stay_beside_another_agent_are_named_and_not_called_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], others: tuple[int], named: bool
 ) -> None:
     module = "actors.agent.reset.command"
     monkeypatch.setattr(f"{module}.kubelets", lambda: iter(others))
     monkeypatch.setattr(f"{module}.remove", lambda scope, pods, *, alone: [])
     monkeypatch.setattr(f"{module}.kept_for_others", lambda scope: ["/top/kubepods"])
-    monkeypatch.setattr(f"{module}._result", lambda *words: 0)
-    assert _remove(cast(Context, None), Scope(starts=[at(tmp_path)]), HostResources({}, []), []) == 0
-    assert ("they stay: /top/kubepods\n" in capsys.readouterr().err) == named
+    monkeypatch.setattr(f"{module}.look", lambda scope, pods: HostResources({}, []))
+    context = Context(argparse.Namespace(output="text"), lambda arguments: cast(AgentFiles, None))
+    assert _remove(context, Scope(starts=[at(tmp_path)]), HostResources({}, []), []) == 0
+    said = capsys.readouterr().out
+    assert ("cgroup /top/kubepods, " in said) == named
+    assert ("nothing is left" in said) == (not named)
+
+
+def test_a_cgroup_with_others_in_it_is_named_once() -> None:
+    left = HostResources({}, ["cgroup /top/kubepods/other"])
+    assert with_kept(left, ["/top/kubepods"]).stays == ["cgroup /top/kubepods/other"]
+    assert with_kept(left, ["/b"]).stays[1:] == ["cgroup /b, empty, and maybe another node agent's too"]
 
 
 def test_the_flags_of_the_last_start_are_those_that_its_user_gave_to_run_once_too() -> None:
