@@ -1,7 +1,8 @@
 """The options of `supervise pods`, `supervise describe pod NAME` and `supervise events`.
 
-They ask the status manager. If it does not answer, they ask the PLEG and show only the runtime's state. They have the
-exit codes of every subcommand.
+They ask the status manager. If it does not answer, they ask the PLEG and show only the runtime's state; `pods` asks the
+runtime itself if no agent answers, and ends with the exit code that says so. They have the exit codes of every
+subcommand.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         (*outputs, "name"),
         codes,
     )
-    parser.add_argument("name", nargs="?", default="", help="only this pod: NAME, NAMESPACE/NAME or UID")
+    parser.add_argument("name", nargs="*", default=[], help="only these pods: NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
     parser.add_argument("-l", "--selector", type=_selector, default=[], help="only with these labels, as app=web,!old")
     parser.add_argument("--show-labels", action="store_true", help="with a last column of their labels")

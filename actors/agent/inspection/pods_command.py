@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, CommandError, Context
 from supervision.cli.document import WIDE
 from supervision.cli.text import left_out, left_out_text, table, terminal_columns, without, wrapped
 
@@ -18,15 +18,16 @@ from .chosen_pod import pod_of
 from .node_pods import NodePods
 from .printing import pod_list, print_documents, print_lines, print_objects, warn, watch
 from .questions import node_pods, pod_worker, workers_of
+from .without_agent import pods_without_agent
 
 
 def pods(context: Context) -> int:
     """Show them once, or again and again."""
     shown = _Shown()
-    _show_pods(context, shown)
+    code = _show_pods(context, shown)
     if context.arguments.watch:
         watch(lambda: _show_pods(context, shown))
-    return OK
+    return code
 
 
 class _Shown:
@@ -44,15 +45,30 @@ class _Shown:
         """Columns for which the terminal had no room."""
 
 
-def _show_pods(context: Context, shown: _Shown) -> None:
-    """Print the pods that differ from `shown`, and update `shown`."""
-    arguments, tree = context.arguments, context.tree()
-    found = node_pods(Answers(context, tree))
+def _found(context: Context) -> tuple[NodePods, int, int]:
+    """The pods, the number of shards, and the exit code: that of the error if no agent answers and its runtime or its
+    files are asked. Raises CommandError."""
+    try:
+        tree = context.tree()
+        return node_pods(Answers(context, tree)), workers_of(tree), OK
+    except CommandError as error:
+        if context.arguments.watch or error.code not in (NOT_RUNNING, NO_ANSWER):
+            raise
+        return pods_without_agent(context.arguments.root_dir, error, context.arguments.timeout), 0, error.code
+
+
+def _show_pods(context: Context, shown: _Shown) -> int:
+    """Print the pods that differ from `shown`, and update `shown`; the exit code."""
+    arguments = context.arguments
+    found, workers, code = _found(context)
     if found.by_runtime and arguments.selector:
         raise CommandError(NO_ANSWER, f"-l: no labels are known: {'; '.join(found.problems)}")
     chosen = [pod for pod in found.pods if _is_chosen(pod, arguments)]
+    missing = None
     if arguments.name:
-        chosen = [pod_of(found, arguments.name, arguments.namespace)]
+        chosen, missing = _named(found, arguments)
+        if missing is not None and not chosen:
+            raise missing
     if not shown.problems:  # reported once, even if its text changes
         for problem in found.problems:
             warn(problem)
@@ -63,9 +79,9 @@ def _show_pods(context: Context, shown: _Shown) -> None:
             print_documents(context, [pod for uid, pod in objects.items() if shown.objects.get(uid) != pod])
             shown.objects = objects
         else:
-            print_objects(context, chosen[0] if arguments.name else pod_list(chosen))
-        return
-    now, workers = time.time(), workers_of(tree)
+            print_objects(context, chosen[0] if len(arguments.name) == 1 else pod_list(chosen))
+        return _code(code, missing)
+    now = time.time()
     columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == WIDE else 0)
     rows = {
         uid: (*row[:columns], *([pod_rows.labels(pod)] if arguments.show_labels else []))
@@ -95,6 +111,27 @@ def _show_pods(context: Context, shown: _Shown) -> None:
             if error not in shown.refused:
                 _say(f"refused: {error}", arguments)
     shown.refused = found.refused
+    return _code(code, missing)
+
+
+def _named(found: NodePods, arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], CommandError | None]:
+    """The pods of these names, each once, and the error about the names that are no pod's."""
+    chosen, errors = {}, []
+    for name in arguments.name:
+        try:
+            pod = pod_of(found, name, arguments.namespace)
+            chosen[pod["metadata"]["uid"]] = pod
+        except CommandError as error:
+            errors.append(error)
+    together = CommandError(errors[0].code, "\n".join(map(str, errors))) if errors else None
+    return [*chosen.values()], together
+
+
+def _code(code: int, missing: CommandError | None) -> int:
+    """The exit code of what was shown. Raises `missing`."""
+    if missing is not None:
+        raise missing
+    return code
 
 
 def _is_chosen(pod: dict[str, Any], arguments: argparse.Namespace) -> bool:

@@ -11,7 +11,7 @@ from actors.agent.inspection.pods_command import pods
 from actors.agent.subcommands import parser_of
 from actors.pod_config.messages import PodSources, SourceState
 from actors.status_manager.messages import Pods
-from supervision.cli.command import OK
+from supervision.cli.command import OK, REFUSED, CommandError
 from supervision.cli.document import form_of
 from supervision.protocol import Tree
 
@@ -67,6 +67,20 @@ def test_labels_and_namespaces_choose_pods(shown: Any) -> None:
     assert names(shown("-l", "app,!old")[0]) == ["web"]
     assert names(shown("-n", "system", "-l", "app!=web")[0]) == ["dns"]
     assert shown("-l", "app=x")[0][:1] == ["no pods on this node with these labels"]
+
+
+def test_several_names_are_several_pods_and_those_that_are_none_are_reported(
+    shown: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert names(shown("dns", "web", "web")[0]) == ["web", "dns"]
+    assert [one["metadata"]["name"] for one in json.loads("".join(shown("dns", "web", "-o", "json")[0]))["items"]] == [
+        "dns",
+        "web",
+    ]
+    with pytest.raises(CommandError, match=r"no pod nope on this node[^\n]*\n.*no pod neither") as raised:
+        pods(Asked("nope", "dns", "neither"))  # type: ignore[arg-type]
+    assert raised.value.code == REFUSED
+    assert names(capsys.readouterr().out.splitlines()) == ["dns"]
 
 
 def test_a_static_pod_whose_manifest_is_gone_is_terminating(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,79 @@
+"""The pods of a node while neither its agent nor its runtime answers: what containerd's shims and the logs of the
+containers say. A managed containerd ends with its agent; shims and containers go on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from actors.container_runtime.instance import ManagedRuntime
+from actors.shared.config.start.start_records import StartRecord
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
+from actors.shared.kube.names import CONFIG_SOURCE, SOURCE_FILE
+from supervision.process_stat import is_alive
+
+from .node_pods import Object, of_runtime
+
+_KEY: Final = "io.kubernetes.cri."
+"""Begins the annotations that containerd writes into the OCI configuration of a container."""
+
+
+def pods_on_disk(start: StartRecord, uids: Sequence[str]) -> list[Object]:
+    """The pods with these UIDs as API objects; of a runtime that is not managed only the names are known."""
+    tasks = _tasks(start) if start.managed_root else {}
+    logs = _logs(start)
+    found = []
+    for uid in uids:
+        namespace, name, directory = logs.get(uid, ("", uid, ""))
+        containers = [
+            _container(uid, task, directory) for task in tasks.get(uid, ()) if f"{_KEY}container-name" in task
+        ]
+        notes = {} if "-" in uid else {CONFIG_SOURCE: SOURCE_FILE}  # the UID of a static pod is a hash
+        box = Sandbox(id="", pod_uid=uid, pod_name=name, pod_namespace=namespace, annotations=notes)
+        pod = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=[box], containers=containers)
+        found.append(of_runtime(pod))
+    return found
+
+
+def _tasks(start: StartRecord) -> dict[str, list[dict[str, str]]]:
+    """The annotations of the containers that run, by the UID of their pod."""
+    found: dict[str, list[dict[str, str]]] = {}
+    runtime = ManagedRuntime(root=start.managed_root, state=start.managed_state)
+    for bundle in sorted(Path(runtime.tasks).glob("*")):
+        try:
+            notes = json.loads((bundle / "config.json").read_text())["annotations"]
+            if is_alive(int((bundle / "init.pid").read_text())):
+                found.setdefault(notes[f"{_KEY}sandbox-uid"], []).append({**notes, "id": bundle.name})
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # it has ended, or is half made
+    return found
+
+
+def _container(uid: str, notes: dict[str, str], logs: str) -> CriContainer:
+    name = notes[f"{_KEY}container-name"]
+    return CriContainer(
+        id=notes["id"],
+        name=name,
+        pod_uid=uid,
+        state=CriContainerState.RUNNING,
+        image=notes.get(f"{_KEY}image-name", ""),
+        attempt=_last_log(f"{logs}/{name}") if logs else 0,
+    )
+
+
+def _last_log(directory: str) -> int:
+    """The number of the last instance of a container: its log is `<restarts>.log`."""
+    return max((int(one.stem) for one in Path(directory).glob("*.log") if one.stem.isdecimal()), default=0)
+
+
+def _logs(start: StartRecord) -> dict[str, tuple[str, str, str]]:
+    """(namespace, name, log directory) by UID; a log directory is named `<namespace>_<name>_<uid>`."""
+    try:
+        names = os.listdir(start.pod_logs_dir)
+    except OSError:
+        return {}
+    parts = [(name, name.split("_")) for name in names]
+    return {each[2]: (each[0], each[1], f"{start.pod_logs_dir}/{name}") for name, each in parts if len(each) == 3}
