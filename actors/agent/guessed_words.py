@@ -156,7 +156,7 @@ def _options_last(words: Sequence[str]) -> list[str]:
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _VALUED else 1
     moved = [*words[at:], *words[:at]]
-    return [*words] if moved[0] == "start" else moved
+    return [*words] if moved[:1] == ["start"] else moved
 
 
 def _without_kind(word: str) -> str:

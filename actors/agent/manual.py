@@ -13,10 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from actors.shared.config.version import OWN_VERSION
-from supervision.cli.command import OK, REFUSED
+from supervision.cli.command import OK, REFUSED, USAGE
 from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
 
 SECTION: Final = 8
+_NO_DIRECTORY: Final = (
+    "supervise man: {0} is a command, and no directory: its page is that of `man supervise-{0}`, or of "
+    "`supervise help {0}`\n"
+)
 WITH_FLAGS: Final = ("start",)
 """Commands whose pages list the flags of the start."""
 
@@ -38,8 +42,11 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
     def execute(arguments: argparse.Namespace) -> int:
         folder = Path(arguments.directory)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             written = pages(whole_parser())
+            if f"supervise-{folder}" in written and not folder.is_dir():
+                sys.stderr.write(_NO_DIRECTORY.format(folder))
+                return USAGE
+            folder.mkdir(parents=True, exist_ok=True)
             for name, text in written.items():
                 (folder / f"{name}.{SECTION}").write_text(text)
         except OSError as error:

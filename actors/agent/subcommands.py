@@ -4,6 +4,7 @@ running agent are fast and work while actors hang."""
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
@@ -154,8 +155,10 @@ def _register_standalone(subcommands: Any, words: list[str]) -> None:
         register_manifest(subcommands)
     if not words or words[0] in ("demo", *_HELP):
         from actors.agent.demo.command import register as register_demo
+        from actors.shared.config.paths import ROOT_DIR_VARIABLE
 
-        demo = register_demo(subcommands)
+        named = os.environ.get(ROOT_DIR_VARIABLE, "") if words else ""  # pages are not for this shell alone
+        demo = register_demo(subcommands, named)
         demo.set_defaults(execute=demo.get_default("run"))
     if not words or words[0] in ("completion", *_HELP):
         from actors.agent.completion import WITH_FLAGS

@@ -42,8 +42,9 @@ Other pods: put manifests into {manifests}. The agent's log: {log}
 Ctrl-C stops everything and removes it."""
 
 
-def register(subparsers: Any) -> argparse.ArgumentParser:
-    """Add `demo` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
+def register(subparsers: Any, root_dir: str = "") -> argparse.ArgumentParser:
+    """Add `demo` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code.
+    `root_dir`: the directory without --root-dir; '': the default one."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "demo",
         help="a node on this machine with a sample pod, until Ctrl-C",
@@ -57,7 +58,10 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
         formatter_class=CommandHelp,
     )
     parser.add_argument(
-        "--root-dir", default=DEFAULT_ROOT_DIR, metavar="DIR", help="directory for all files (default: %(default)s)"
+        "--root-dir",
+        default=root_dir or DEFAULT_ROOT_DIR,
+        metavar="DIR",
+        help="directory for all files (default: %(default)s)",
     )
     parser.add_argument(
         "--container-runtime-endpoint",

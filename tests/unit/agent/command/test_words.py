@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from actors.agent.subcommands import parser_of
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of
 from supervision.cli import command as cli_command
@@ -82,6 +83,12 @@ def test_the_root_directory_may_come_from_the_environment(tmp_path: Path) -> Non
     done = supervise("status", TROUPELET_ROOT_DIR=str(tmp_path))
     assert done.returncode == 3
     assert f"`supervise start --root-dir {tmp_path}`" in done.stdout + done.stderr
+
+
+def test_the_demo_is_made_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TROUPELET_ROOT_DIR", "/srv/mine")
+    assert parser_of(["demo"])[0].parse_args(["demo"]).root_dir == "/srv/mine"
+    assert parser_of(["demo"])[0].parse_args(["demo", "--root-dir=/x"]).root_dir == "/x"
 
 
 def test_start_reads_it_too_and_a_flag_is_stronger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
