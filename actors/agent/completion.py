@@ -122,22 +122,28 @@ def pods(words: Sequence[str]) -> list[str]:
     """The pods of that agent, as its commands take their names; empty if it does not answer."""
     from contextlib import closing
 
-    from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+    from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
     from supervision.client import Client
     from supervision.errors import AskError
     from supervision.names import PeerRefused
 
     try:
         with closing(Client(Path(_run_dir(words)))) as client:
-            answer = client.ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
+            pages = every_page(
+                lambda after: client.ask(GetPods(after), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
+            )
     except (AskError, PeerRefused, OSError):
         return []
-    return pod_names(answer.data)
+    return pod_names([page.data for page in pages])
 
 
-def pod_names(data: bytes) -> list[str]:
-    """The names of a PodList, with the namespaces of those that are not alone with their name. Pure."""
-    found = [(pod["metadata"].get("namespace", ""), pod["metadata"]["name"]) for pod in json.loads(data)["items"]]
+def pod_names(lists: Sequence[bytes]) -> list[str]:
+    """The names of PodLists, with the namespaces of those that are not alone with their name. Pure."""
+    found = [
+        (pod["metadata"].get("namespace", ""), pod["metadata"]["name"])
+        for data in lists
+        for pod in json.loads(data)["items"]
+    ]
     counts = Counter(name for _, name in found)
     return sorted(name if counts[name] == 1 else f"{space}/{name}" for space, name in found)
 

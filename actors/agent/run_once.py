@@ -25,7 +25,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import ends_with_parent
-from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
 from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
 from supervision.cli.document import document_text
 from supervision.cli.text import folded, terminal_columns
@@ -197,10 +197,10 @@ def _find_outcomes(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
     try:
         with closing(Client(Path(agent.run_dir))) as client:
             sources = client.ask(GetSources(), PodSources, name=POD_CONFIG, timeout=2.0)
-            answer = client.ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=2.0)
+            pages = every_page(lambda after: client.ask(GetPods(after), Pods, name=STATUS_MANAGER, timeout=2.0))
     except (AskError, OSError):
         return None
-    pods = msgspec.json.decode(answer.data, type=_PodList).items
+    pods = [pod for page in pages for pod in msgspec.json.decode(page.data, type=_PodList).items]
     wrong = [RunPodResult(said, "failed") for source in sources.sources for said in source.errors]
     outcomes = sorted((outcome_of(pod) for pod in pods), key=lambda one: one.pod)
     whole = sources.ready and len(pods) >= sum(source.pods for source in sources.sources)

@@ -8,7 +8,7 @@ from actors.cert_manager.messages import CERT_MANAGER
 from actors.device_manager.messages import DEVICE_MANAGER
 from actors.eviction_manager.messages import EVICTION_MANAGER
 from actors.pleg.messages import PLEG
-from actors.shared.declaration import API, Declaration
+from actors.shared.declaration import API, POD_HOLDER, Declaration
 from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
 from actors.volume_manager.messages import VOLUME_MANAGER
 
@@ -19,6 +19,7 @@ KUBE: Final = Declaration(
     actor="actors.api_clients.kube_client.actor:KubeClient",
     reads=("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "tracing"),
     fed_by=(CERT_MANAGER,),
+    policy=POD_HOLDER,
     preload_joined=API,
     prepare_joined=("actors.shared.api.warmup:prepare",),
 )

@@ -19,7 +19,7 @@ from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import pod_cgroups
 from actors.shared.stats.cgroup_usage import working_set
 from actors.shared.stats.pod_disks import PodDisks
-from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActivePods
+from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActivePods, all_pages
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
@@ -58,11 +58,13 @@ class UsageReader:
     async def pods(self) -> list[RunningPod] | None:
         """The usage of all pods; None when the pods are unknown."""
         try:
-            answer = await self._actor.ask(STATUS_MANAGER, GetActivePods(), timeout=ASK_SECONDS)
+            pages = await all_pages(
+                lambda after: self._actor.ask(STATUS_MANAGER, GetActivePods(after), timeout=ASK_SECONDS)
+            )
         except AskError as error:
             self._actor.log.warning("the pods of the node are unknown: %s", error)
             return None
-        return [active for one in answer.pods if (active := _read(one)) is not None]
+        return [active for page in pages for one in page.pods if (active := _read(one)) is not None]
 
     async def of(self, signal: str, pods: Iterable[RunningPod]) -> dict[str, PodUsage] | None:
         """Each pod's usage of the signal's resource, by UID; None if it cannot be measured."""

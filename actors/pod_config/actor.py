@@ -23,6 +23,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
 from actors.shared.kube.names import SOURCE_API
 from actors.shared.kube.pods import grace_period
+from actors.shared.lists_in_parts import ListsInParts
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
@@ -61,6 +62,7 @@ class PodConfig(Actor):
         """An error for each pod that was not chosen."""
         self._conflicts = NameConflicts()
         self._ready = False
+        self._lists = ListsInParts(self)
 
     @property
     def agent(self) -> Agent:
@@ -84,8 +86,8 @@ class PodConfig(Actor):
     # -- API server -----------------------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
-        """The full list of the node's pods from the API server."""
-        for each in self._api.replace_all(message.pods):
+        """The full list of the node's pods from the API server, or a part of it."""
+        for each in self._api.listed(message.pods, message.others, more=message.more):
             self._validation_events.invalid(each)
         self._update()
 
@@ -181,8 +183,16 @@ class PodConfig(Actor):
         """Send a worker all its pods."""
         workers = self.agent.workers
         assigned = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        pods = [WantedPod(pod.uid, pod.data) for pod in assigned if not self._conflicts.is_waiting(pod.uid)]
-        self.tell(worker, DesiredPods(pods, self._ready))
+        sizes = {pod.uid: len(pod.data) for pod in assigned if not self._conflicts.is_waiting(pod.uid)}
+        self._lists.send(worker, sizes, self._desired)
+
+    def _desired(self, keys: list[str], others: list[str], *, more: bool) -> DesiredPods:
+        pods = [
+            WantedPod(uid, self._chosen[uid].data)
+            for uid in keys
+            if uid in self._chosen and not self._conflicts.is_waiting(uid)
+        ]
+        return DesiredPods(pods, self._ready, others, more)
 
     # -- questions -------------------------------------------------------------------------------------------------
     @on(GetSources)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.api_clients.messages import KUBE_CLIENT
-from actors.shared.declaration import Declaration
+from actors.shared.declaration import POD_HOLDER, Declaration
 
 from .messages import POD_CONFIG
 
@@ -15,5 +15,6 @@ DECLARATION: Final = Declaration(
     reads=("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
     fed_by_joined=(KUBE_CLIENT,),
     pod_inventory=True,
+    policy=POD_HOLDER,
     prepare=("actors.pod_config.manifests.manifest:prepare", "actors.shared.linux.inotify:prepare"),
 )

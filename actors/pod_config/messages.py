@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import ClassVar, Final
 
 import msgspec
@@ -14,11 +15,18 @@ POD_CONFIG: Final = ActorName("pod_config")
 
 class SourcePods(Message, frozen=True):
     """From kube_client, to pod_config and status_manager: the full set of pods that the API server has for this node,
-    as JSON, mirror pods included. After each list, and on Hello."""
+    as JSON, mirror pods included. After each list, and on Hello. A large one comes in parts (lists_in_parts.py)."""
 
     source: str
     pods: list[bytes]
+    others: list[str] = []
+    """UIDs of the pods in the parts before."""
+    more: bool = False
+    """Another part follows: `pods` are not all."""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
+
+    def coalesce_key(self) -> Hashable | None:
+        return None if self.more else super().coalesce_key()
 
 
 class SourcePod(Message, frozen=True):

@@ -158,8 +158,8 @@ class Shard(Actor):
     def on_desired(self, message: DesiredPods, sender: Address) -> None:
         for pod in message.pods:
             self._workers.set_desired(pod.uid, pod.pod)
-        if message.sources_ready:
-            self._workers.sources_reported({pod.uid for pod in message.pods})
+        if message.sources_ready and not message.more:
+            self._workers.sources_reported({*message.others, *(pod.uid for pod in message.pods)})
             self._inventory_reports.report()
 
     @on(PodOperation)

@@ -7,7 +7,7 @@ from typing import Final
 from actors.pleg.messages import PLEG
 from actors.pod_config.messages import POD_CONFIG
 from actors.prober.messages import PROBER
-from actors.shared.declaration import CRI, Declaration
+from actors.shared.declaration import CRI, POD_HOLDER, Declaration
 
 from .messages import POD_WORKERS
 
@@ -37,6 +37,7 @@ DECLARATION: Final = Declaration(
         "tracing",
     ),
     fed_by=(POD_CONFIG, PLEG, PROBER),
+    policy=POD_HOLDER,
     preload=CRI,
     prepare=("actors.shared.kube.codec:prepare",),
     arguments=lambda relations: {"inventory_consumers": relations.inventory},

@@ -6,6 +6,7 @@ each has the whole desired or observed state, and may be repeated or replaced by
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import ClassVar, Final, Literal
 from zlib import crc32
 
@@ -60,12 +61,20 @@ class WantedPod(msgspec.Struct, frozen=True):
 class DesiredPods(Message, frozen=True):
     """From pod_config, when the shard says Hello and when sources become ready: all pods of this shard.
 
-    If `sources_ready`, a pod of the runtime that is not in this list is an orphan. Before that nothing is deleted.
+    If `sources_ready`, a pod of the runtime that is not in this list is an orphan. Before that nothing is deleted. A
+    large list comes in parts (lists_in_parts.py).
     """
 
     pods: list[WantedPod]
     sources_ready: bool
+    others: list[str] = []
+    """UIDs of the pods in the parts before."""
+    more: bool = False
+    """Another part follows: `pods` are not all."""
     coalesce: ClassVar[tuple[str, ...]] = ()
+
+    def coalesce_key(self) -> Hashable | None:
+        return None if self.more else super().coalesce_key()
 
 
 class PodRuntimeChanged(Message, frozen=True):

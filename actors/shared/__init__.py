@@ -11,6 +11,7 @@ http_get/            the HTTP GET of probes and hooks: without proxy, keep-alive
 input_quarantine.py  quarantines pods and images whose work ended an actor three times
 keyed_locks.py       locks by key: one operation for a pod, a claim or a device at a time
 kube/                typed objects of the Kubernetes API: the parts that a node agent reads and writes
+lists_in_parts.py    lists that are too large for one message, in parts
 linux/               Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files
 metrics/             every metric of the agent: name, type, HELP, labels, buckets
 paced.py             splits long loops over users' data, so that the actor's loop serves other work in between

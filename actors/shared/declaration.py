@@ -30,6 +30,9 @@ API: Final = (
     "actors.shared.api.reflector",
 )
 """Modules to preload for an actor that calls the API server."""
+POD_HOLDER: Final = PolicySettings(memory_mib=640)
+"""For an actor that has every pod of the node, as JSON and as objects. An API server takes pods of up to 1.5 MiB, so
+the 110 of a node have up to 165 MiB; usually a tenth of this ceiling is used."""
 
 
 class Relations(msgspec.Struct, frozen=True, kw_only=True):

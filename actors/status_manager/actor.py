@@ -254,7 +254,7 @@ class StatusManager(Actor):
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        return pod_list(self.table)
+        return pod_list(self.table, message.after)
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
@@ -263,7 +263,7 @@ class StatusManager(Actor):
 
     @on(GetActivePods)
     def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:
-        return ActivePods(active_pods(self.table))
+        return active_pods(self.table, message.after)
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:

@@ -7,7 +7,7 @@ from typing import Final
 from actors.api_clients.messages import KUBE_CLIENT
 from actors.device_manager.messages import DEVICE_MANAGER
 from actors.prober.messages import PROBER
-from actors.shared.declaration import Declaration
+from actors.shared.declaration import POD_HOLDER, Declaration
 
 from .messages import STATUS_MANAGER
 
@@ -17,4 +17,5 @@ DECLARATION: Final = Declaration(
     fed_by=(PROBER, DEVICE_MANAGER),
     fed_by_joined=(KUBE_CLIENT,),
     pod_inventory=True,
+    policy=POD_HOLDER,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Final, Literal, TypeVar
 
 import msgspec
 
@@ -115,15 +116,20 @@ class DeviceHealth(Message, frozen=True):
 
 
 class GetPods(Question["Pods"], frozen=True):
-    """From node_server. Answered with Pods."""
+    """From node_server and commands. Answered with Pods; ask every page (`all_pages`)."""
+
+    after: str = ""
+    """`rest` of the last page."""
 
 
 class Pods(Message, frozen=True):
-    """A v1 PodList as JSON: each pod as its source gave it, with its current status."""
+    """A v1 PodList as JSON, or a page of it: each pod as its source gave it, with its current status."""
 
     data: bytes
     removed: list[str] = []
     """UIDs of the pods that terminate because no source has them."""
+    rest: str = ""
+    """There are more pods: the next page is GetPods(rest)."""
 
 
 class ServedPod(Message, frozen=True):
@@ -192,7 +198,9 @@ class LivePods(Message, frozen=True):
 
 
 class GetActivePods(Question["ActivePods"], frozen=True):
-    """From eviction_manager. Answered with ActivePods."""
+    """From eviction_manager. Answered with ActivePods, in pages as GetPods."""
+
+    after: str = ""
 
 
 class ActivePod(msgspec.Struct, frozen=True):
@@ -200,10 +208,31 @@ class ActivePod(msgspec.Struct, frozen=True):
 
     uid: str
     pod: bytes
-    """JSON, with the allocated resources."""
+    """JSON, with the allocated resources, and only the fields that evictions read."""
     containers: dict[str, str]
     """ID of the newest container of each name, which may have ended."""
 
 
 class ActivePods(Message, frozen=True):
     pods: list[ActivePod]
+    rest: str = ""
+    """There are more pods: the next page is GetActivePods(rest)."""
+
+
+P = TypeVar("P", Pods, ActivePods)
+
+
+async def all_pages(ask: Callable[[str], Awaitable[P]]) -> list[P]:
+    """Ask for all pages, each with the `rest` of the last one."""
+    pages = [await ask("")]
+    while pages[-1].rest:
+        pages.append(await ask(pages[-1].rest))
+    return pages
+
+
+def every_page(ask: Callable[[str], P]) -> list[P]:
+    """The same outside of actors."""
+    pages = [ask("")]
+    while pages[-1].rest:
+        pages.append(ask(pages[-1].rest))
+    return pages

@@ -142,7 +142,7 @@ def odd_pods() -> Iterator[tuple[str, bytes]]:
     while found < PODS:
         path, odd = rng.choice(everywhere), rng.choice(ODD)
         source = ApiSource(lambda uid, data: data)
-        source.replace_all([json.dumps(changed(path, odd)).encode()])
+        source.listed([json.dumps(changed(path, odd)).encode()])
         for candidate in source.candidates:
             found += 1
             yield f"{'.'.join(map(str, path))} = {str(odd)[:40]!r} (ODD_PODS={SEED})", candidate.data

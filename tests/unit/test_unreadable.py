@@ -20,7 +20,7 @@ from actors.image_manager.keyring import read_docker_config
 from actors.pod_config.sources.last_good import LastGoodPods
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.exchange import ApiResponse, event_of
-from actors.shared.api.reflector import read_item, read_list
+from actors.shared.api.reflector import read_item, read_page
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.shutdown_state import FILE, ShutdownStateFile
@@ -50,7 +50,7 @@ def listed(version: bytes) -> ApiResponse:
         lambda value: fails_with(ObjectError, lambda: decode_pod(b'{"metadata":{"name":%s}}' % value)),
         lambda value: fails_with(Unreachable, lambda: event_of(b'{"type":%s,"object":{}}' % value)),
         lambda value: fails_with(Unreachable, lambda: read_item(b'{"metadata":{"name":%s}}' % value)),
-        lambda value: fails_with(Unreachable, lambda: read_list(listed(value))),
+        lambda value: fails_with(Unreachable, lambda: read_page(listed(value))),
         lambda value: host_ips(b'{"status":{"addresses":[{"type":%s}]}}' % value) == [],
         lambda value: annotations_of(b'{"metadata":{"annotations":{"a":%s}}}' % value) == {},
         lambda value: read_request(b'{"metadata":{"resourceVersion":%s}}' % value).state is RequestState.UNKNOWN,

@@ -19,7 +19,7 @@ from actors.container_runtime.host import look
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
-from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
@@ -97,10 +97,11 @@ class DemoNode:
 
     def phases(self) -> dict[str, str] | None:
         """The phase of each pod by name; None while the agent does not answer."""
-        answer = self._ask_pods()
-        if answer is None:
+        pages = self._ask_pods()
+        if pages is None:
             return None
-        return {pod.metadata.name: pod.status.phase for pod in msgspec.json.decode(answer.data, type=_PodList).items}
+        pods = [pod for page in pages for pod in msgspec.json.decode(page.data, type=_PodList).items]
+        return {pod.metadata.name: pod.status.phase for pod in pods}
 
     def container_log(self) -> Path | None:
         """The newest log of the sample's container."""
@@ -140,9 +141,12 @@ class DemoNode:
         return remove_traces(self.layout, self.agent) if self.agent is not None else []
 
     # -- questions --------------------------------------------------------------------------------------------------
-    def _ask_pods(self) -> Pods | None:
+    def _ask_pods(self) -> list[Pods] | None:
         try:
-            return self._client().ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
+            client = self._client()
+            return every_page(
+                lambda after: client.ask(GetPods(after), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
+            )
         except (AskError, OSError):
             return None
 

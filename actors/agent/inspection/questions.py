@@ -37,14 +37,24 @@ def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool, frozenset[
     """The pods as API objects, whether they come from the runtime only, and the UIDs of the pods that no source has.
     Raises CommandError when no actor answers.
     """
-    answer = answers.get(STATUS_MANAGER, GetPods(), Pods, "what follows is what the runtime has")
-    if answer is not None:
-        pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
-        return [{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], False, frozenset(answer.removed)
+    pods, removed = list[dict[str, Any]](), frozenset[str]()
+    question: GetPods | None = GetPods()
+    while question is not None:
+        page = answers.get(STATUS_MANAGER, question, Pods, "what follows is what the runtime has")
+        if page is None:
+            return _pods_of_runtime(answers), True, frozenset()
+        pods += msgspec.json.decode(page.data)["items"]
+        removed |= set(page.removed)
+        question = GetPods(page.rest) if page.rest else None
+    return [{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], False, removed
+
+
+def _pods_of_runtime(answers: Answers) -> list[dict[str, Any]]:
+    """Raises CommandError when the PLEG does not answer."""
     snapshot = answers.get(PLEG, GetRuntimePods(), RuntimeSnapshot, "pods are not shown")
     if snapshot is None:
         raise CommandError(NO_ANSWER, "; ".join(answers.problems))
-    return [of_runtime(pod) for pod in snapshot.pods], True, frozenset()
+    return [of_runtime(pod) for pod in snapshot.pods]
 
 
 def workers_of(tree: Tree) -> int:

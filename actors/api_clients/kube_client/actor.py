@@ -32,6 +32,7 @@ from actors.pod_config.messages import POD_CONFIG
 from actors.shared.api.errors import ApiError
 from actors.shared.kube import codec
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
+from actors.shared.lists_in_parts import ListsInParts
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Address, on
@@ -70,7 +71,7 @@ class KubeClient(ApiActor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pods = PodFeed(self, self.tell, self._on_pod, self._on_removal)
+        self.pods = PodFeed(self, self.tell, ListsInParts(self), self._on_pod, self._on_removal)
         self.services = CachedCollection(self, "services", trimmed_service)
         self.runtime_classes = CachedCollection(self, "runtimeclasses")
         self.csi_drivers = CachedCollection(self, "csidrivers")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from actors.pod_config.messages import POD_CONFIG, SourcePod, SourcePods
 from actors.shared.api.errors import ApiError
 from actors.shared.kube.names import SOURCE_API
+from actors.shared.lists_in_parts import ListsInParts
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.addresses import ActorName
 from supervision.message import Message
@@ -36,11 +37,13 @@ class PodFeed:
         self,
         owner: CollectionOwner,
         tell: Callable[[ActorName, Message], None],
+        lists: ListsInParts,
         on_pod: Callable[[Item], None],
         on_removal: Callable[[set[str]], None],
     ) -> None:
         """`on_pod` is called with each new or changed pod, `on_removal` with the UIDs of the remaining pods."""
-        self._owner, self._tell, self._on_pod, self._on_removal = owner, tell, on_pod, on_removal
+        self._owner, self._tell, self._lists = owner, tell, lists
+        self._on_pod, self._on_removal = on_pod, on_removal
         self.pods: dict[str, Item] = {}
         self.synced = False
 
@@ -77,8 +80,11 @@ class PodFeed:
     def tell_all(self, name: ActorName) -> None:
         """Send the whole list, if there is one."""
         if self.synced:
-            pods = [item.data for item in self.pods.values()]
-            self._tell(name, SourcePods(SOURCE_API, pods))
+            self._lists.send(name, {uid: len(item.data) for uid, item in self.pods.items()}, self._list)
+
+    def _list(self, keys: list[str], others: list[str], *, more: bool) -> SourcePods:
+        pods = [self.pods[uid].data for uid in keys if uid in self.pods]
+        return SourcePods(SOURCE_API, pods, others, more)
 
     def _tell_one(self, uid: str, data: bytes) -> None:
         for name in CONSUMERS:

@@ -13,7 +13,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, GetExclusiveHar
 from actors.device_manager.messages import DEVICE_MANAGER, Devices, GetDevices, ListedDevices
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.token_bucket import TokenBucket
-from actors.status_manager.messages import STATUS_MANAGER, GetPods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, all_pages
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import Actor, AskError
@@ -118,10 +118,10 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _pods(self, context: Context, *, active_only: bool) -> list[PodInUse]:
         try:
-            pods = await self._actor.ask(STATUS_MANAGER, GetPods(), timeout=ASK_SECONDS)
+            pages = await all_pages(lambda after: self._actor.ask(STATUS_MANAGER, GetPods(after), timeout=ASK_SECONDS))
         except AskError as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
-        return pods_in_use(pods.data, active_only=active_only)
+        return [pod for page in pages for pod in pods_in_use(page.data, active_only=active_only)]
 
     async def _resources_in_use(self, context: Context, pods: list[PodInUse]) -> _ResourcesInUse:
         return _ResourcesInUse(

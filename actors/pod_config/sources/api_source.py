@@ -6,7 +6,8 @@ is rejected and logged; its last valid version stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Collection
 from itertools import chain
 
 import msgspec
@@ -63,9 +64,9 @@ _status_decoder = msgspec.json.Decoder(_Status)
 
 
 class _ApiPod(msgspec.Struct):
-    """A pod of the API server: the fields of its last version, and the pod as the pod workers get it."""
+    """A pod of the API server: the digest of the relevant fields of its last version, and what the pod workers get."""
 
-    fields: tuple[bytes, ...]
+    digest: bytes
     created: str
     """RFC 3339 in UTC: sorts as text."""
     candidate: PodCandidate
@@ -90,13 +91,15 @@ class ApiSource:
     def errors(self) -> list[str]:
         return [each.text for _, each in self.invalid.values()]
 
-    def replace_all(self, pods: list[bytes]) -> list[InvalidPod]:
-        """Replace all pods with this list. Returns the newly invalid ones."""
-        self.synced = True
+    def listed(self, pods: list[bytes], others: Collection[str] = (), *, more: bool = False) -> list[InvalidPod]:
+        """Replace all pods with this list, but those of the UIDs `others`; or only add it, when `more` follows. Returns
+        the newly invalid ones."""
         read = [(self._read(data), data) for data in pods]
-        listed = {pod_fields.metadata.uid for pod_fields, _ in read if pod_fields is not None}
-        for uid in (self._pods.keys() | self.invalid.keys()) - listed:
-            self._drop(uid)
+        if not more:
+            self.synced = True
+            listed = {pod_fields.metadata.uid for pod_fields, _ in read if pod_fields is not None}
+            for uid in (self._pods.keys() | self.invalid.keys()) - listed - set(others):
+                self._drop(uid)
         results = [self._put(pod_fields, data) for pod_fields, data in read if pod_fields is not None]
         return [each for each in results if isinstance(each, InvalidPod)]
 
@@ -121,9 +124,9 @@ class ApiSource:
         return self._pods.pop(uid, None) is not None
 
     def _put(self, pod_fields: _PodFields, data: bytes) -> bool | InvalidPod:
-        meta, fields = pod_fields.metadata, relevant_fields(pod_fields)
+        meta, digest = pod_fields.metadata, _digest(relevant_fields(pod_fields))
         known = self._pods.get(meta.uid)
-        if known is not None and known.fields == fields:
+        if known is not None and known.digest == digest:
             self.invalid.pop(meta.uid, None)
             return False
         try:
@@ -139,7 +142,7 @@ class ApiSource:
             # a mirror pod: it represents a static pod of this node, and is not run
             return self._drop(meta.uid)
         candidate = PodCandidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
-        self._pods[meta.uid] = _ApiPod(fields, meta.creationTimestamp or "", candidate)
+        self._pods[meta.uid] = _ApiPod(digest, meta.creationTimestamp or "", candidate)
         return True
 
     def _reject(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | InvalidPod:
@@ -156,6 +159,15 @@ def relevant_fields(pod_fields: _PodFields) -> tuple[bytes, ...]:
     meta = pod_fields.metadata
     fields = (meta.labels, meta.annotations, meta.deletionTimestamp, meta.deletionGracePeriodSeconds, pod_fields.spec)
     return (*(bytes(field) for field in fields), *_foreign_status(bytes(pod_fields.status)))
+
+
+def _digest(fields: tuple[bytes, ...]) -> bytes:
+    """The fields themselves would double the memory of large pods."""
+    found = hashlib.blake2b(digest_size=16)
+    for field in fields:
+        found.update(len(field).to_bytes(8, "little"))
+        found.update(field)
+    return found.digest()
 
 
 def _foreign_status(raw: bytes) -> tuple[bytes, bytes, bytes]:

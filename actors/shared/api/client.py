@@ -24,7 +24,7 @@ from supervision.time_scale import scaled
 
 from .access import ServerAccess
 from .connections import Connections
-from .errors import ApiError, Unauthorized, Unreachable, error_of
+from .errors import ApiError, TooLarge, Unauthorized, Unreachable, error_of
 from .exchange import (
     MAX_OBJECT,
     NO_ANSWER,
@@ -139,6 +139,8 @@ class ApiClient:
         except Unauthorized:
             if not self._transport.credentials.refused():
                 raise
+        except TooLarge:
+            raise
         except Unreachable:
             await self.drop()
             if not request.may_repeat:

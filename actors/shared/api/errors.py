@@ -27,6 +27,10 @@ class Unreachable(ApiError):
     """No answer: refused, reset, timed out, TLS or proxy failure. The connection is closed."""
 
 
+class TooLarge(Unreachable):
+    """The answer has more bytes than the request allows. The rest is not read."""
+
+
 class NoCredentials(ApiError):
     """There is no kubeconfig yet, or it or its exec plugin gives no usable credentials."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from supervision.errors import UNREADABLE
 
-from .errors import MAX_TEXT, Unreachable, error_of
+from .errors import MAX_TEXT, TooLarge, Unreachable, error_of
 
 MAX_ANSWER: Final = 64 << 20
 """Bytes of a list."""
@@ -98,12 +98,17 @@ class RequestAttempt:
         return RequestObservation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
 
 
+class BodyTooLarge(httpcore.ReadError):
+    """The body has more bytes than are read."""
+
+
 async def bounded_body(response: httpcore.Response, most: int = MAX_OBJECT) -> bytes:
+    """Raises BodyTooLarge, and what httpcore raises."""
     parts, length = [], 0
     async for chunk in response.aiter_stream():
         length += len(chunk)
         if length > most:
-            raise httpcore.ReadError(f"an answer of more than {most >> 20} MiB")
+            raise BodyTooLarge(f"an answer of more than {most >> 20} MiB")
         parts.append(chunk)
     return b"".join(parts)
 
@@ -132,4 +137,5 @@ def event_of(line: bytes) -> WatchEvent:
 def unreachable(request: RequestAttempt, error: Exception) -> Unreachable:
     path = urlsplit(request.url).path
     text = (str(error) or type(error).__name__)[:MAX_TEXT]
-    return Unreachable(0, "Unreachable", f"{request.method} {path}: {text}")
+    kind = TooLarge if isinstance(error, BodyTooLarge) else Unreachable
+    return kind(0, "Unreachable", f"{request.method} {path}: {text}")

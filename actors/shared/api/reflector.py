@@ -21,7 +21,7 @@ from supervision.backoff import Backoff, BackoffPolicy
 from supervision.errors import UNREADABLE
 
 from .client import QUIET_SECONDS, ApiClient, ApiResponse, WatchEvent
-from .errors import ApiError, Gone, Unreachable
+from .errors import ApiError, Gone, TooLarge, Unreachable
 from .exchange import MAX_ANSWER
 
 BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
@@ -30,6 +30,9 @@ WATCH_SECONDS: Final = (300, 600)
 SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner counts as failed, so that it is not repeated in a busy loop."""
 LIST_SECONDS: Final = 60.0
+PAGE_OBJECTS: Final = 25
+"""Of a list that is over MAX_ANSWER as a whole: etcd takes objects of up to 1.5 MiB."""
+_FIRST_PAGE: Final = {"limit": str(PAGE_OBJECTS)}
 RELIST_AFTER: Final = 2
 """The number of consecutive 5xx answers after which the collection is listed again."""
 NOT_OF_THE_VERSION: Final = frozenset({401, 403, 429})
@@ -44,6 +47,15 @@ class Item(msgspec.Struct, frozen=True):
     name: str
     version: str
     data: bytes
+
+
+class ListPage(msgspec.Struct, frozen=True):
+    """A list, or a part of one."""
+
+    version: str
+    items: list[Item]
+    rest: str
+    """The token for the omitted rest of the list; '' for none."""
 
 
 class Store(Protocol):
@@ -79,7 +91,6 @@ class _Object(msgspec.Struct):
 class _ListMeta(msgspec.Struct):
     resourceVersion: str = ""
     rest: str = msgspec.field(default="", name="continue")
-    """The token for the omitted rest of the list."""
 
 
 class _List(msgspec.Struct):
@@ -113,6 +124,8 @@ class Reflector:
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
         self._watch_seconds = watch_seconds
         self._version = ""
+        self._in_pages = False
+        """A list was too large for one answer."""
         self._backoff, self._unreachable = Backoff(), False
         self._wake = asyncio.Event()
 
@@ -172,13 +185,27 @@ class Reflector:
 
     async def _list(self) -> None:
         async with self._permits:
-            answer = await self._client.call(
-                "GET", self._path, query=self._query, timeout=LIST_SECONDS, most=MAX_ANSWER
-            )
-            version, items = read_list(answer)
+            try:
+                page = await self._list_page({} if not self._in_pages else _FIRST_PAGE)
+            except TooLarge:
+                self._in_pages = True
+                page = await self._list_page(_FIRST_PAGE)
+            version, items = page.version, page.items
+            while page.rest:
+                page = await self._list_page({**_FIRST_PAGE, "continue": page.rest})
+                items += page.items
             self._version = version
-            self._store.answered()
             self._store.replaced(items)
+
+    async def _list_page(self, more: Mapping[str, str]) -> ListPage:
+        query = {**self._query, **more}
+        answer = await self._client.call("GET", self._path, query=query, timeout=LIST_SECONDS, most=MAX_ANSWER)
+        page = read_page(answer)
+        if page.rest and not more:
+            # no limit was requested. If this counted as the whole list, the other objects would count as deleted
+            raise Unreachable(0, "Unreachable", "the answer is a part of a list that was to be whole")
+        self._store.answered()
+        return page
 
     async def _watch(self) -> bool:
         """Whether there was an event."""
@@ -207,8 +234,8 @@ class Reflector:
             self._store.changed(item)
 
 
-def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:
-    """The list's resourceVersion and objects, as original JSON. Raises Unreachable if it is not a list."""
+def read_page(answer: ApiResponse) -> ListPage:
+    """Objects as original JSON. Raises Unreachable if it is not a list."""
     try:
         read = _read_list.decode(answer.body)
     except UNREADABLE as error:
@@ -216,10 +243,8 @@ def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:
     if not read.metadata.resourceVersion:
         # a proxy may answer 200 to anything, which must not count as an empty list
         raise Unreachable(0, "Unreachable", "the answer is not a list: it has no resourceVersion")
-    if read.metadata.rest:
-        # no limit was requested. If this counted as the whole list, the other objects would count as deleted
-        raise Unreachable(0, "Unreachable", "the answer is a part of a list that was to be whole")
-    return read.metadata.resourceVersion, [read_item(bytes(each)) for each in read.items or ()]
+    items = [read_item(bytes(each)) for each in read.items or ()]
+    return ListPage(read.metadata.resourceVersion, items, read.metadata.rest)
 
 
 def read_item(data: bytes) -> Item:

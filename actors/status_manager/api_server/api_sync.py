@@ -46,13 +46,14 @@ class ApiSync:
 
     # -- what kube_client sends -------------------------------------------------------------------------------------
     def listed(self, message: SourcePods) -> set[str]:
-        """Take the list of all pods of the API server. Returns the keys of those that have changed."""
-        first, found = not self._table.api.synced, [pod for data in message.pods if (pod := self._read(data))]
+        """Take the list of all pods of the API server, or a part of it. Returns the keys of those that have changed."""
+        first = not (self._table.api.synced or message.more)
+        found = [pod for data in message.pods if (pod := self._read(data))]
         for pod in found:
             self._measure(pod)
         before = {pod.uid: self._table.keys(pod) for pod in self._table.api.all()}
         keys = set(self._table.uids()) if first else set()
-        for uid in self._table.api.replace(found):
+        for uid in self._table.api.replace(found, message.others, more=message.more):
             keys.update(before.get(uid, ()), self._keys(uid))
             if self._table.api.get(uid) is None:
                 self._latency.forget(uid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from actors.shared.kube import codec
 from actors.shared.kube.meta import Api
@@ -99,17 +99,18 @@ class ApiPods:
             del self._mirrors[gone.full_name]
         return gone
 
-    def replace(self, pods: Iterable[ApiPod]) -> set[str]:
-        """Replace all pods by the full list. Returns the UIDs of the pods that have changed.
+    def replace(self, pods: Iterable[ApiPod], others: Collection[str] = (), *, more: bool = False) -> set[str]:
+        """Replace all pods by the full list, but those of the UIDs `others`; or only add it, when `more` follows.
+        Returns the UIDs of the pods that have changed.
 
         Versions are not compared: they are lower after a restore of the store. A list that lags behind an answer costs
         one write that the server refuses.
         """
         listed = {pod.uid: pod for pod in pods}
-        gone = set(self._pods) - set(listed)
+        gone = set[str]() if more else set(self._pods) - set(listed) - set(others)
         for uid in gone:
             self.drop(uid)
-        self.synced = True
+        self.synced = self.synced or not more
         changed = {uid for uid, pod in listed.items() if self._pods.get(uid) != pod}
         for uid in changed:
             self._set(listed[uid])

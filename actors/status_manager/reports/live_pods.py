@@ -11,9 +11,11 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
 
 from ..api_server.steps import next_step
-from ..messages import ActivePod, LivePod, PodObserved
+from ..messages import ActivePod, ActivePods, LivePod, PodObserved
 from ..pods.pod_table import PodTable
 from ..pods.tracked_pod import TrackedPod
+from .pages import page
+from .pods_to_evict import what_counts
 
 DEFAULT_GRACE_SECONDS: Final = 30
 HIGHEST_PRIORITY: Final = 2**31 - 1
@@ -33,13 +35,14 @@ def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: 
     return [*map(_unreported_pod, unreported), *(_reported_pod(table, each, standalone) for each in table.all())]
 
 
-def active_pods(table: PodTable) -> list[ActivePod]:
-    """The pods that may use resources of the node, as their workers reported them."""
-    return [
-        ActivePod(each.uid, each.observed.pod, _containers(each.observed))
-        for each in table.all()
-        if not (each.terminal or each.observed.worker_phase in _OVER)
-    ]
+def active_pods(table: PodTable, after: str = "") -> ActivePods:
+    """The pods that may use resources of the node, as their workers reported them. `after`: of the last page."""
+    active = (each for each in table.all() if not (each.terminal or each.observed.worker_phase in _OVER))
+    return ActivePods(*page(active, after, _active_pod, lambda pod: len(pod.pod)))
+
+
+def _active_pod(tracked: TrackedPod) -> ActivePod:
+    return ActivePod(tracked.uid, what_counts(tracked.observed.pod), _containers(tracked.observed))
 
 
 def _containers(observed: PodObserved) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import http.client
+import json
 import re
 import ssl
 from pathlib import Path
@@ -16,7 +17,7 @@ from actors.cert_manager import self_signed
 from actors.cert_manager.messages import ServingCertificate
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.tracing.exporting import EVERY_SECONDS
-from actors.status_manager.messages import GetPods
+from actors.status_manager.messages import GetPods, Pods
 from supervision.protocol import (
     GetMetrics,
     MetricSample,
@@ -313,6 +314,23 @@ def test_the_answer_begins_when_the_log_is_open_and_not_with_its_first_line(tmp_
 
     async def story(node: Node) -> None:
         assert await asyncio.to_thread(follow, node) == "hello\n"
+
+    serve(Node(tmp_path), story)
+
+
+def test_pods_that_come_in_pages_are_one_list(tmp_path):
+    pages = {"": Pods(b'{"items":[{"a":1},{"b":2}]}', rest="b"), "b": Pods(b'{"items":[{"c":3}]}')}
+
+    async def story(node: Node) -> None:
+        node.answer(GetPods, lambda question: pages[question.after])
+        code, text = await node.fetch("/pods")
+        assert code == 200
+        assert json.loads(text) == {
+            "kind": "PodList",
+            "apiVersion": "v1",
+            "metadata": {},
+            "items": [{"a": 1}, {"b": 2}, {"c": 3}],
+        }
 
     serve(Node(tmp_path), story)
 

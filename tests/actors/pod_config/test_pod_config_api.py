@@ -13,7 +13,9 @@ from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, wo
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
+from actors.shared.lists_in_parts import PART_BYTES, PAUSE_SECONDS
 from supervision.harness import Harness
+from supervision.protocol import Hello
 
 
 def pod(uid: str, name: str = "web", **more: Any) -> bytes:
@@ -116,3 +118,31 @@ async def test_an_invalid_pod_gets_an_event_and_the_others_run(tmp_path: Path) -
         state = (await harness.deliver(GetSources())).sources[-1]
         assert (state.name, state.pods) == ("api", 1)
         assert "bad_d" in state.errors[0]
+
+
+async def test_a_list_in_parts_is_complete_with_its_last_part(tmp_path: Path) -> None:
+    async with joined_node(tmp_path) as harness:
+        await harness.deliver(SourcePods("api", [pod("a")], more=True))
+        assert not (await harness.deliver(GetSources())).ready
+        assert operations_sent(harness) == [("set", "a")]
+        await harness.deliver(SourcePods("api", [pod("b", "db")], ["a"]))
+        assert (await harness.deliver(GetSources())).ready
+        wanted = [each.uid for message in harness.sent(DesiredPods) for each in message.pods]
+        assert sorted(wanted) == ["a", "b"]
+
+
+async def test_pods_that_are_large_together_are_sent_to_a_worker_in_parts(tmp_path: Path) -> None:
+    async with joined_node(tmp_path) as harness:
+        large = [pod(uid, uid, meta={"labels": {"l": "x" * PART_BYTES}}) for uid in "abcd"]
+        await harness.deliver(SourcePods("api", large))
+        await harness.advance(PAUSE_SECONDS * len(large))
+        harness.clear()
+        worker = worker_of("a", 2)
+        own = [uid for uid in "abcd" if worker_of(uid, 2) == worker]
+        await harness.deliver(Hello(worker, 2))
+        await harness.advance(PAUSE_SECONDS * len(own))
+        told = harness.sent(DesiredPods, to=worker)
+        assert [[each.uid for each in message.pods] for message in told] == [[uid] for uid in own]
+        assert [message.more for message in told] == [True] * (len(own) - 1) + [False]
+        assert told[-1].others == own[:-1]
+        assert all(message.sources_ready for message in told)

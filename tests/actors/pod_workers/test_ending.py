@@ -13,7 +13,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.executor.container_stops import MIN_GRACE_SECONDS
-from actors.pod_workers.messages import KillPod, KnownPods, PodOperation, RuntimePods
+from actors.pod_workers.messages import DesiredPods, KillPod, KnownPods, PodOperation, RuntimePods, WantedPod
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.codec import encode
 from actors.shared.kube.names import CONFIG_SOURCE
@@ -258,6 +258,19 @@ async def test_no_pod_is_an_orphan_before_all_sources_have_reported(tmp_path):
         assert node.running("a")
         assert node.count_of("StopContainer") == 0
         assert node.harness.sent(KnownPods) == []
+
+
+async def test_no_pod_is_an_orphan_before_the_last_part_of_a_list_nor_if_an_earlier_one_had_it(tmp_path):
+    fake, clock = await left_behind(tmp_path)
+    async with Driven(tmp_path, fake, clock) as node:
+        await node.first_look()
+        await node.harness.deliver(DesiredPods([], sources_ready=True, more=True))
+        await node.harness.deliver(DesiredPods([WantedPod("u", encode(pod()))], sources_ready=True, more=True))
+        await node.harness.deliver(DesiredPods([], sources_ready=True, others=["u"]))
+        await node.pass_time(600)
+        assert node.running("a")
+        assert node.count_of("StopContainer") == 0
+        assert node.harness.sent(KnownPods)[-1].uids == ["u"]
 
 
 async def test_an_orphan_ends_with_the_minimum_grace_period(tmp_path):

@@ -128,7 +128,7 @@ def test_zsh_takes_its_script(tmp_path: Path, environment: dict[str, str]) -> No
 def test_a_pod_is_completed_by_its_name_and_by_its_namespace_only_where_two_have_that_name() -> None:
     pods = [("a", "web"), ("b", "web"), ("a", "db")]
     items = [{"metadata": {"namespace": space, "name": name}} for space, name in pods]
-    assert completion.pod_names(json.dumps({"items": items}).encode()) == ["a/web", "b/web", "db"]
+    assert completion.pod_names([json.dumps({"items": items}).encode()]) == ["a/web", "b/web", "db"]
 
 
 def test_pods_are_requested_from_the_agent_that_the_command_line_names(tmp_path: Path) -> None:

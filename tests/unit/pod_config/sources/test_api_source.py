@@ -54,7 +54,7 @@ def test_a_change_of_the_spec_the_metadata_the_claims_or_to_a_final_phase_is_sen
 def test_mirror_pods_are_not_run() -> None:
     api = source()
     mirror = pod(meta={"annotations": {"kubernetes.io/config.mirror": "hash"}})
-    assert api.replace_all([data(mirror)]) == []
+    assert api.listed([data(mirror)]) == []
     assert api.synced
     assert api.candidates == []
     assert api.update("u", data(mirror)) is False
@@ -62,8 +62,8 @@ def test_mirror_pods_are_not_run() -> None:
 
 def test_a_list_replaces_all_pods() -> None:
     api = source()
-    api.replace_all([data(pod("a", "x")), data(pod("b", "y"))])
-    api.replace_all([data(pod("b", "y"))])
+    api.listed([data(pod("a", "x")), data(pod("b", "y"))])
+    api.listed([data(pod("b", "y"))])
     assert [each.uid for each in api.candidates] == ["b"]
     assert api.update("b", b"") is True
     assert api.update("b", b"") is False
@@ -72,7 +72,7 @@ def test_a_list_replaces_all_pods() -> None:
 def test_a_pod_with_unknown_fields_is_accepted() -> None:
     api = source()
     strange = pod(spec={"containers": [{"name": "c", "image": "i", "future": {"x": 1}}], "volumes": None, "more": []})
-    assert api.replace_all([data(strange)]) == []
+    assert api.listed([data(strange)]) == []
     assert json.loads(api.candidates[0].data)["spec"]["containers"][0]["future"] == {"x": 1}
 
 
@@ -102,7 +102,7 @@ def test_an_invalid_pod_that_is_reverted_is_no_longer_reported() -> None:
 def test_a_pod_that_is_too_large_is_rejected_by_name() -> None:
     api = source()
     many = [{"name": f"c{index}", "image": "i"} for index in range(20_000)]
-    (invalid,) = api.replace_all([data(pod(spec={"containers": many})), data(pod("b", "y"))])
+    (invalid,) = api.listed([data(pod(spec={"containers": many})), data(pod("b", "y"))])
     assert "pod web_d of the API server cannot be run" in invalid.text
     assert "20000 containers in all" in invalid.text
     assert [each.uid for each in api.candidates] == ["b"]
@@ -128,7 +128,7 @@ def test_a_pod_with_a_quantity_that_is_none_is_rejected_and_no_other(spec: dict[
     """It would end the worker, the status manager and the eviction manager again and again."""
     api = source()
     whole = {"containers": [{"name": "c", "image": "i"}], **spec}
-    (invalid,) = api.replace_all([data(pod(spec=whole)), data(pod("b", "y"))])
+    (invalid,) = api.listed([data(pod(spec=whole)), data(pod("b", "y"))])
     assert field in invalid.text
     assert len(invalid.text) < 500
     assert [each.uid for each in api.candidates] == ["b"]
@@ -136,15 +136,25 @@ def test_a_pod_with_a_quantity_that_is_none_is_rejected_and_no_other(spec: dict[
 
 def test_an_invalid_pod_is_forgotten_when_it_is_deleted() -> None:
     api = source()
-    invalid = api.replace_all([data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])
+    invalid = api.listed([data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])
     assert [each.uid for each in invalid] == ["u"]
     assert [each.uid for each in api.candidates] == ["b"]
-    api.replace_all([])
+    api.listed([])
     assert api.errors() == []
 
 
 def test_the_oldest_pods_come_first() -> None:
     api = source()
     ages = {"a": "2026-03-01T00:00:00Z", "b": "2026-01-01T00:00:00Z", "c": "2026-02-01T00:00:00Z"}
-    api.replace_all([data(pod(uid, uid, meta={"creationTimestamp": when})) for uid, when in ages.items()])
+    api.listed([data(pod(uid, uid, meta={"creationTimestamp": when})) for uid, when in ages.items()])
     assert [each.uid for each in api.candidates] == ["b", "c", "a"]
+
+
+def test_a_part_of_a_list_removes_nothing_and_the_last_one_what_no_part_had() -> None:
+    api = source()
+    api.update("old", data(pod("old", "old")))
+    api.listed([data(pod("a", "a"))], more=True)
+    found = [(api.synced, {each.uid for each in api.candidates})]
+    api.listed([data(pod("b", "b"))], ["a"])
+    found.append((api.synced, {each.uid for each in api.candidates}))
+    assert found == [(False, {"old", "a"}), (True, {"a", "b"})]

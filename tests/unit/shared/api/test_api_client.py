@@ -22,6 +22,7 @@ from actors.shared.api.errors import (
     NoCredentials,
     NotFound,
     ServerError,
+    TooLarge,
     TooManyRequests,
     Unauthorized,
     Unreachable,
@@ -232,8 +233,9 @@ async def test_an_answer_that_is_larger_than_any_object_is_refused_and_a_list_ma
 
     async with ApiServer(tmp_path, script) as server:
         client = ApiClient(access(server))
-        with pytest.raises(Unreachable, match="an answer of more than 8 MiB"):
+        with pytest.raises(TooLarge, match="an answer of more than 8 MiB"):
             await client.call("GET", "/x")
+        assert len(server.requests) == 1, "it would be as large the second time"
         assert (await client.call("GET", "/x", most=MAX_ANSWER)).body == large
         await client.close()
 

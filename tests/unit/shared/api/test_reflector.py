@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 
 from actors.shared.api.client import QUIET_SECONDS, ApiResponse, WatchEvent
-from actors.shared.api.errors import ApiError, Gone, Invalid, ServerError, TooManyRequests, Unreachable
-from actors.shared.api.reflector import Item, Reflector, read_list
+from actors.shared.api.errors import (
+    ApiError,
+    Gone,
+    Invalid,
+    ServerError,
+    TooLarge,
+    TooManyRequests,
+    Unreachable,
+)
+from actors.shared.api.reflector import Item, Reflector, read_page
 from supervision.backoff import BackoffPolicy
 from tests.support import virtual_loop
 from tests.support.virtual_loop import VirtualLoop
@@ -25,9 +33,13 @@ def thing(name: str, version: int) -> bytes:
     return json.dumps({"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}}).encode()
 
 
-def listing(version: int, *things: bytes) -> ApiResponse:
-    items = ",".join(each.decode() for each in things)
-    return ApiResponse(200, f'{{"metadata":{{"resourceVersion":"{version}"}},"items":[{items}]}}'.encode(), {})
+def listing(version: int, *things: bytes, rest: str = "") -> ApiResponse:
+    """`rest`: the token for the rest of the list."""
+    body = {
+        "metadata": {"resourceVersion": str(version), "continue": rest},
+        "items": [json.loads(one) for one in things],
+    }
+    return ApiResponse(200, json.dumps(body).encode(), {})
 
 
 class Script:
@@ -49,7 +61,7 @@ class Script:
         return step
 
     async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float, most: int) -> ApiResponse:
-        found = self._next("list")
+        found = self._next(" ".join(["list", *(f"{name}={value}" for name, value in query.items())]))
         if found is None:
             await asyncio.Event().wait()
         assert isinstance(found, ApiResponse)
@@ -105,6 +117,7 @@ async def story(*steps: Any, policy: BackoffPolicy = QUICK, seconds: float = 5.0
 
 
 GONE, LOST, BROKEN = Gone(410, "Expired", ""), Unreachable(0, "Unreachable", ""), ServerError(500, "Oops", "")
+TOO_LARGE = TooLarge(0, "Unreachable", "an answer of more than 64 MiB")
 
 
 async def test_a_watch_resumes_from_the_last_version_it_saw() -> None:
@@ -183,13 +196,33 @@ def test_a_server_that_is_silent_for_as_long_as_bookmarks_never_are_is_listed_ag
     "body",
     [
         *[b"", b"[]", b"{}", b'{"metadata":{}}', b'{"metadata":{"resourceVersion":"1"},"items":[3]}'],
-        b'{"metadata":{"resourceVersion":"1","continue":"more"},"items":[]}',
     ],
 )
 async def test_a_malformed_list_is_not_an_empty_one(body: bytes) -> None:
     with pytest.raises(Unreachable):
-        read_list(ApiResponse(200, body, {}))
+        read_page(ApiResponse(200, body, {}))
     _, told = await story(ApiResponse(200, body, {}), listing(5, thing("a", 1)))
+    assert told == ["Unreachable", ["a"]]
+
+
+async def test_a_part_of_a_list_that_was_to_be_whole_is_not_taken() -> None:
+    _, told = await story(listing(1, rest="more"), listing(5, thing("a", 1)))
+    assert told == ["Unreachable", ["a"]]
+
+
+async def test_a_list_that_is_too_large_for_one_answer_is_read_in_pages() -> None:
+    asked, told = await story(
+        *(TOO_LARGE, listing(5, thing("a", 1), rest="more"), listing(5, thing("b", 2)), []),
+        *(Gone(410, "Expired", ""), listing(8, thing("c", 7)), []),
+    )
+    assert asked[:4] == ["list", "list limit=25", "list limit=25 continue=more", "watch 5"]
+    assert asked[5:7] == ["list limit=25", "watch 8"], "the next one is in pages at once"
+    assert told == [["a", "b"], ["c"]]
+
+
+async def test_a_page_that_is_missing_leaves_the_known_objects() -> None:
+    asked, told = await story(TOO_LARGE, listing(5, thing("a", 1), rest="more"), LOST, listing(6, thing("a", 1)))
+    assert asked[3:5] == ["list limit=25", "watch 6"]
     assert told == ["Unreachable", ["a"]]
 
 
