@@ -14,6 +14,9 @@ UNKNOWN: Final[HealthState] = "Unknown"
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
 MOST_DEVICES: Final = 16384
 """Of one driver."""
+MOST_NAME: Final = 253
+"""Characters of the name of a pool, the longest that the API takes; those of devices are shorter. No claim has a device
+with a longer one, and all names are kept, also in the file."""
 MESSAGE_BYTES: Final = 1024
 """The longest message that the API takes."""
 
@@ -65,10 +68,12 @@ class DraHealth(msgspec.Struct, frozen=True):
     def reported(
         self, driver: str, devices: Iterable[DraDeviceHealth], now: float
     ) -> tuple[DraHealth, frozenset[DeviceId]]:
-        """Apply a report: devices that it does not name keep their health, but of more than MOST_DEVICES
-        the oldest reports are forgotten. Returns the changed ones, too."""
+        """Apply a report: devices that it does not name keep their health, but of more than MOST_DEVICES the oldest
+        reports are forgotten, and names that no device can have are ignored. Also returns the changed ones."""
         known, changed = dict(self.drivers.get(driver, {})), set()
         for one in devices:
+            if max(len(one.pool), len(one.device)) > MOST_NAME:
+                continue
             new = msgspec.structs.replace(one, updated=now, message=shortened(one.message))
             before = known.get(one.id)
             if not new.same(before.at(now) if before is not None else None):

@@ -21,8 +21,11 @@ HURRIED_DIAL_SECONDS: Final = 2.0
 """While other sockets wait for their turn."""
 INFO_SECONDS: Final = 1.0
 NOTIFY_SECONDS: Final = 5.0
+MOST_BYTES: Final = 4 << 20
+"""Of an answer: the kubelet's. Millions of empty parts fill the memory."""
+MOST_INFO_BYTES: Final = 64 << 10
+"""Of a registration: some names, which the log quotes at each try."""
 OPTIONS: Final = (
-    ("grpc.max_receive_message_length", 4 * 1024 * 1024),  # the kubelet's; millions of empty parts fill the memory
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
@@ -34,9 +37,10 @@ CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
 _Answer = TypeVar("_Answer")
 
 
-def channel_to(path: str) -> grpc.aio.Channel:
-    """A channel to the Unix socket at `path`."""
-    return grpc.aio.insecure_channel(f"unix://{path}", options=OPTIONS)
+def channel_to(path: str, most_bytes: int = MOST_BYTES) -> grpc.aio.Channel:
+    """A channel to the Unix socket at `path`. `most_bytes`: of an answer."""
+    options = (*OPTIONS, ("grpc.max_receive_message_length", most_bytes))
+    return grpc.aio.insecure_channel(f"unix://{path}", options=options)
 
 
 def raise_if_ending() -> None:
@@ -52,7 +56,7 @@ class Registrar:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._channel = channel_to(path)
+        self._channel = channel_to(path, MOST_INFO_BYTES)
         self._stub: Any = plugin_registration_pb2_grpc.RegistrationStub(self._channel)
 
     async def close(self) -> None:

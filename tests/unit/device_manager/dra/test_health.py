@@ -108,3 +108,11 @@ def test_a_driver_that_invents_devices_has_the_oldest_reports_forgotten() -> Non
     health, changed = health.reported("d", devices(2), 2.0)
     assert len(health.drivers["d"]) == MOST_DEVICES
     assert changed == {("p", name) for name in ("0", "1", str(MOST_DEVICES), str(MOST_DEVICES + 1))}
+
+
+@pytest.mark.parametrize(("pool", "device"), [("p" * 254, "d"), ("p", "d" * 2**20)])
+def test_a_driver_with_names_that_no_device_can_have_fills_no_memory(pool: str, device: str) -> None:
+    odd = DraDeviceHealth(pool=pool, device=device, health="Unhealthy")
+    good = DraDeviceHealth(pool="p" * 253, device="d", health="Healthy")
+    health, changed = DraHealth().reported("gpu", [odd, good], 5.0)
+    assert set(health.drivers["gpu"]) == changed == {good.id}
