@@ -15,6 +15,8 @@ from .csi_node import Obj
 from .errors import CsiError
 from .model import Driver
 
+MOST_NODE_ID_BYTES: Final = 256
+"""Of the CSINode's API. The IDs of all drivers share one annotation of the Node: a long one would keep others out."""
 TRIES: Final = 5
 """Attempts at a write that conflicts with writes of other clients."""
 
@@ -74,6 +76,9 @@ class NodeObjects:
         """Add the driver, or replace its entry."""
         if not driver.node_id:
             raise CsiError("error adding CSI driver node info: driverNodeID must not be empty")
+        if (size := len(driver.node_id.encode())) > MOST_NODE_ID_BYTES:
+            text = f"driverNodeID has {size} bytes, and {MOST_NODE_ID_BYTES} are the most"
+            raise CsiError(f"error adding CSI driver node info: {text}")
         node = await self._node()
         if problem := csi_node.collision(node, driver):
             raise CsiError(f"error updating Node object with CSI driver node info: {problem}")

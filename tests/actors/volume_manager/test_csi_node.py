@@ -169,9 +169,14 @@ async def test_entries_of_others_stay_and_a_conflicting_write_is_repeated() -> N
             {},
             "error adding CSI driver node info: driverNodeID must not be empty",
         ),
+        (
+            Driver(name="d.test", endpoint="/s", node_id="é" * 150),
+            {},
+            "error adding CSI driver node info: driverNodeID has 300 bytes, and 256 are the most",
+        ),
     ],
 )
-async def test_a_driver_with_another_topology_or_no_node_id_is_not_listed(
+async def test_a_driver_with_another_topology_or_no_usable_node_id_is_not_listed(
     driver: Driver, labels: dict[str, str], text: str
 ) -> None:
     server = Server()
