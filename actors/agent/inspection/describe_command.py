@@ -65,7 +65,10 @@ def _describe(context: Context, before: Any) -> Any:
     tree = context.tree()
     answers = Answers(context, tree)
     found = node_pods(answers)
-    pod = pod_of(found, context.arguments.name, context.arguments.namespace)
+    try:
+        pod = pod_of(found, context.arguments.name, context.arguments.namespace)
+    except CommandError as error:
+        raise CommandError(error.code, f"{error}{_of_actor(context.arguments.name, tree)}") from None
     if context.form:
         if before is None:
             _warn_of(found)
@@ -78,6 +81,13 @@ def _describe(context: Context, before: Any) -> Any:
     if description != before:
         print_lines(*([] if before is None else [""]), *_lines(description))
     return description
+
+
+def _of_actor(name: str, tree: Tree) -> str:
+    """What shows an actor of that name; '' if there is none. Pure."""
+    if not any(f"/{actor.name}".endswith(f"/{name}") for actor in tree.actors):
+        return ""
+    return f"; of the actor: `supervise tree {name}`, `supervise incidents {name}`, `supervise logs {name}`"
 
 
 def _warn_of(found: NodePods) -> None:
