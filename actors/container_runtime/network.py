@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from actors.shared.cri.cni_config import subnets_in
+
 from .host import RuntimeHost
 from .instance import ManagedRuntime
 
@@ -43,9 +45,8 @@ def subnets_of(conflist: bytes) -> list[str]:
     """The pods' networks in what `render`, or containerd of `template`, made before; none when there are none: pods
     keep theirs over a restart."""
     try:
-        ranges = json.loads(conflist)["plugins"][0]["ipam"]["ranges"]
-        return [str(ipaddress.ip_network(each[0]["subnet"])) for each in ranges]
-    except (ValueError, KeyError, IndexError, TypeError):
+        return [str(ipaddress.ip_network(subnet)) for subnet in subnets_in(conflist)]
+    except ValueError:
         return []
 
 
@@ -53,8 +54,7 @@ def template(instance: ManagedRuntime, host: RuntimeHost) -> str:
     """The same conflist for a network that the cluster gives later: containerd fills it in (its docs/cri/config.md)."""
     ranges = '{{range $at, $net := .PodCIDRRanges}}{{if $at}}, {{end}}[{"subnet": "{{$net}}"}]{{end}}'
     routes = '{{range $at, $to := .Routes}}{{if $at}}, {{end}}{"dst": "{{$to}}"}{{end}}'
-    text = render(instance, host, "0.0.0.0/0")
-    document = json.loads(text)
+    document = _conflist(instance, host, "0.0.0.0/0")
     document["plugins"][0]["ipam"] |= {"ranges": "RANGES", "routes": "ROUTES"}
     filled = json.dumps(document, indent=2).replace('"RANGES"', f"[{ranges}]").replace('"ROUTES"', f"[{routes}]")
     return filled + "\n"
@@ -62,6 +62,10 @@ def template(instance: ManagedRuntime, host: RuntimeHost) -> str:
 
 def render(instance: ManagedRuntime, host: RuntimeHost, subnet: str) -> str:
     """The text of the conflist."""
+    return json.dumps(_conflist(instance, host, subnet), indent=2) + "\n"
+
+
+def _conflist(instance: ManagedRuntime, host: RuntimeHost, subnet: str) -> dict[str, Any]:
     bridge: dict[str, Any] = {
         "type": "bridge",
         "bridge": instance.network,
@@ -77,5 +81,4 @@ def render(instance: ManagedRuntime, host: RuntimeHost, subnet: str) -> str:
         },
     }
     host_ports = {"type": "portmap", "capabilities": {"portMappings": True}, "snat": True}
-    conflist = {"cniVersion": CNI_VERSION, "name": instance.network, "plugins": [bridge, host_ports]}
-    return json.dumps(conflist, indent=2) + "\n"
+    return {"cniVersion": CNI_VERSION, "name": instance.network, "plugins": [bridge, host_ports]}

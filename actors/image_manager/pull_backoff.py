@@ -22,7 +22,8 @@ class FailedPull(msgspec.Struct, frozen=True):
 
 
 class PullBackoffs:
-    """The backoffs of pulls, by pod UID and image."""
+    """The backoffs of pulls, by pod UID and image, as the kubelet keeps them (imageBackOff). What differs from a plain
+    Backoff: the text of the last failure is reported while the pause lasts."""
 
     def __init__(self) -> None:
         self._failed: dict[tuple[str, str], FailedPull] = {}

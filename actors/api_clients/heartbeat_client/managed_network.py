@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from pathlib import Path
 from typing import Final
 
+from actors.shared.cri.cni_config import subnets_in
 from supervision.state_file import read_private
 
 SOURCE: Final = "pod network"
@@ -40,9 +40,8 @@ def read(runtime_dir: str) -> list[str]:
     """The networks in the CNI configuration of the managed runtime. `runtime_dir`: its root directory."""
     try:
         file = min(Path(runtime_dir).glob(_FILES))
-        ranges = json.loads(read_private(file))["plugins"][0]["ipam"]["ranges"]
-        return [str(each[0]["subnet"]) for each in ranges]
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return subnets_in(read_private(file))
+    except (OSError, ValueError):  # ValueError: there is no file
         return []
 
 

@@ -27,7 +27,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class ContainerBackoff(msgspec.Struct, frozen=True):
-    """A container in backoff, until a time in seconds since 1970."""
+    """A container in crash-loop backoff (`shared/cri/crash_loop.py`), until a time in seconds since 1970."""
 
     name: str
     until: float

@@ -3,6 +3,7 @@
 adoption.py            creates a sandbox or container, or adopts the result of an earlier create with the same name
 checked_answers.py     checks names, IDs and counts in the runtime's answers
 cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not report
+cni_config.py          reads the pods' networks from a CNI configuration list
 client.py              the CRI client: a typed coroutine with a deadline for each call
 container_calls.py     the runtime service's calls for containers
 conversion.py          converts the runtime's answers to the values of model.py

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
+import msgspec
+
+from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
+
+
+class _VolumeName(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _ClaimName(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _VolumeSource(msgspec.Struct, frozen=True):
+    claimRef: _ClaimName | None = None
+
+
+class _Volume(msgspec.Struct, frozen=True):
+    """The fields of a PersistentVolume that are read here."""
+
+    metadata: _VolumeName
+    spec: _VolumeSource
 
 
 class ClaimedName(NamedTuple):
@@ -23,10 +44,10 @@ def claims_file(pod_dir: str) -> str:
 def claimed_names(pod_dir: str) -> dict[str, ClaimedName]:
     """The claims by name of the PersistentVolume; {} without a file that can be read."""
     try:
-        saved = json.loads(read_private(claims_file(pod_dir)))
-        return {
-            one["metadata"]["name"]: ClaimedName(volume, one["spec"].get("claimRef", {}).get("name", ""))
-            for volume, one in saved.items()
-        }
-    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        saved = msgspec.json.decode(read_private(claims_file(pod_dir)), type=dict[str, _Volume])
+    except (OSError, *UNREADABLE):
         return {}
+    return {
+        one.metadata.name: ClaimedName(volume, one.spec.claimRef.name if one.spec.claimRef is not None else "")
+        for volume, one in saved.items()
+    }

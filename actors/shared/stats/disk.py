@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from actors.shared.linux import mountinfo
+from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
 
 from .claimed_volumes import ClaimedName, claimed_names, claims_file
@@ -156,13 +158,21 @@ def _claimed_name(pod_dir: str, name: str) -> ClaimedName:
     return claimed_names(pod_dir).get(name, ClaimedName(name, ""))
 
 
+class _DriverVolume(msgspec.Struct, frozen=True):
+    """The fields of `vol_data.json` that are read here."""
+
+    volume: str | None = None
+    claim: str | None = None
+    driverName: str | None = None
+
+
 def _driver_volume_names(path: str, name: str) -> tuple[str, str, str]:
     """A CSI volume's name in the pod, its claim and its driver, from the file that the volume manager wrote."""
     try:
-        found = json.loads(read_private(f"{path}/vol_data.json"))
-    except (OSError, ValueError):
+        found = msgspec.json.decode(read_private(f"{path}/vol_data.json"), type=_DriverVolume)
+    except (OSError, *UNREADABLE):
         return name, "", _CSI
-    return found.get("volume") or name, found.get("claim") or "", found.get("driverName") or _CSI
+    return found.volume or name, found.claim or "", found.driverName or _CSI
 
 
 def _names(path: str, flags: int = 0) -> list[str]:

@@ -35,7 +35,8 @@ class _Entry(msgspec.Struct):
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """The pause after a failure, in seconds."""
+    """The pause after a failed write, in seconds: that of a policy above, within what the server and the caller allow.
+    The policies are our own: the kubelet writes again with its next batch, after 10 s (syncPeriod)."""
 
     rng: Rng
     at_least: float = 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+import msgspec
+
 from supervision.errors import UNREADABLE
 
 from .model import Driver
@@ -98,10 +100,10 @@ def node_ids(node: Obj) -> dict[str, str]:
     """The node's IDs, by driver."""
     text = ((node.get("metadata") or {}).get("annotations") or {}).get(NODE_IDS, "")
     try:
-        found = json.loads(text) if text else {}
+        found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any]) if text else {}
     except UNREADABLE:
         return {}
-    return found if isinstance(found, dict) else {}
+    return found
 
 
 def _labels(node: Obj) -> dict[str, str]:
