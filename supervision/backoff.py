@@ -15,7 +15,7 @@ Rng = Callable[[], float]
 
 class RetrySchedule(msgspec.Struct, frozen=True):
     """The pauses between tries of one operation, in seconds: `first`, then `factor` times the previous one, up to
-    `limit`."""
+    `limit`. Its caller counts the failures; there is no jitter."""
 
     first: float
     limit: float
@@ -32,7 +32,8 @@ class RetrySchedule(msgspec.Struct, frozen=True):
 
 
 class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How the pauses grow, in seconds."""
+    """How the pauses of a Backoff grow, in seconds: a RetrySchedule with jitter, free tries and a reset after a time
+    without a failure."""
 
     first: float = 0.5
     """The first pause that is not zero."""

@@ -138,7 +138,7 @@ def _of_pod(context: Context) -> int:
         for container in all_containers(pod):
             try:
                 _show_one(context, directory, (pod, status), container.name, query, array)
-            except CommandError as error:  # it has not begun, or not been restarted: the others have a log
+            except CommandError as error:  # it has not started, or not been restarted: the others have a log
                 print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
     else:
         _show_one(

@@ -30,7 +30,7 @@ class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     @property
     def is_open(self) -> bool:
-        """It has begun, and no end is recorded."""
+        """It has started, and no end is recorded."""
         return bool(self.start) and not self.end
 
 

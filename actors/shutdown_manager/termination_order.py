@@ -55,7 +55,7 @@ class TerminationOrder:
         return [order for pod in due if (order := self._order(pod, now)) is not None]
 
     def _window_over(self, pods: list[LivePod], now: float, complete: bool) -> bool:
-        """Whether the next group's window has begun."""
+        """Whether the next group's window has started."""
         left = [pod for pod in pods if group(pod.priority, self._windows) == self._at]
         end = self._window_started_at + self._windows[self._at].seconds
         if now < end and (left or not complete):

@@ -68,9 +68,9 @@ def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequ
             for one in found:
                 print("---\n" * (context.form == YAML) + document_text(one, context.form))  # noqa: T201
         elif found:
-            begun = bool(widths)
+            has_header = bool(widths)
             text = lines(found, terminal_columns(sys.stdout), widths, full=arguments.full)
-            print("\n".join(text[1:] if begun else text))  # noqa: T201
+            print("\n".join(text[1:] if has_header else text))  # noqa: T201
         sys.stdout.flush()
         time.sleep(FOLLOW_SECONDS)
         try:

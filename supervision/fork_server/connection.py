@@ -24,11 +24,12 @@ class ProcessConnection:
         sock: socket.socket,
         received: Callable[[ProcessConnection, Frame], None],
         closed: Callable[[ProcessConnection], None],
-        begun: Callable[[], None] = lambda: None,
+        on_partial: Callable[[], None] = lambda: None,
     ) -> None:
-        """`begun`: called while a large message is incomplete. It may raise WireError, which closes the connection."""
+        """`on_partial`: called while a large message is incomplete. It may raise WireError, which closes the
+        connection."""
         self._loop, self._sock, self._received, self._closed = loop, sock, received, closed
-        self._begun = begun
+        self._on_partial = on_partial
         self._reader, self._writer = FrameReader(), FrameWriter()
         self._unsent = b""
         self.is_open = True
@@ -92,6 +93,6 @@ class ProcessConnection:
                 if self.is_open:
                     self._received(self, item)
             if self._reader.incomplete_bytes:
-                self._begun()
+                self._on_partial()
         except WireError:
             self.close()

@@ -67,10 +67,10 @@ class Listener:
             sock.close()
             return
         self._connections.add(
-            ProcessConnection(self._loop, sock, self._received, self._connections.discard, self._begun)
+            ProcessConnection(self._loop, sock, self._received, self._connections.discard, self._on_partial)
         )
 
-    def _begun(self) -> None:
+    def _on_partial(self) -> None:
         """Raises WireError if the incomplete messages of all connections take too much memory: the fork server has no
         ceiling of its own, and is never replaced."""
         size = sum(connection.incomplete_bytes for connection in self._connections)

@@ -74,7 +74,7 @@ def of_runtime(pod: PodRuntime) -> Object:
     names = dict.fromkeys(container.name for container in sorted(pod.containers, key=lambda one: one.created_ns))
     done = _init_containers(pod)
     newest = [found for name in names if name not in done and (found := pod.newest(name)) is not None]
-    begun = min((one.created_ns for one in pod.sandboxes if one.created_ns), default=0)
+    started_ns = min((one.created_ns for one in pod.sandboxes if one.created_ns), default=0)
     return {
         "metadata": {
             "name": pod.name,
@@ -84,7 +84,7 @@ def of_runtime(pod: PodRuntime) -> Object:
         },
         "spec": {"containers": [{"name": one.name, "image": one.image} for one in newest]},
         "status": {
-            **({"startTime": _time(begun)} if begun else {}),
+            **({"startTime": _time(started_ns)} if started_ns else {}),
             "phase": "Running" if any(one.state is CriContainerState.RUNNING for one in newest) else "Unknown",
             "podIP": next(iter(sandbox.ips), "") if sandbox is not None else "",
             "podIPs": [{"ip": ip} for ip in sandbox.ips] if sandbox is not None else [],

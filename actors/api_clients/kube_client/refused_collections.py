@@ -56,7 +56,7 @@ class RefusedCollections:
             self._report(collection, f"cannot be listed or watched: {error}", refusal.since)
 
     def answered(self, collection: str) -> None:
-        """List or watch has begun."""
+        """List or watch has started."""
         if self._refusals.pop(collection, None) is not None:
             self._log.info("%s can be listed or watched again", collection)
         self._report(collection, "", 0.0)

@@ -11,7 +11,7 @@ from .stacks import StackFrame, StackProfile, ValueKind
 
 
 def encoded(profile: StackProfile, now: float) -> bytes:
-    """`now`: Unix time in seconds at which the profile was begun."""
+    """`now`: Unix time in seconds at which the profile was started."""
     # rarely used: imported on demand to save memory
     from proto import profile_pb2 as pb2
 

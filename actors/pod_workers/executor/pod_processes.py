@@ -81,7 +81,7 @@ def cgroups_with_programs(tree: CgroupTree, cgroup: str) -> dict[str, str]:
 
 
 def waiting_in(tree: CgroupTree, cgroup: str) -> dict[str, str]:
-    """The containers in the pod's cgroup whose program has not begun, with their own cgroups."""
+    """The containers in the pod's cgroup whose program has not started, with their own cgroups."""
     return {
         name: inner
         for name, inner, programs in _containers(tree, cgroup)

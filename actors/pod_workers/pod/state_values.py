@@ -73,7 +73,8 @@ class Verdicts(msgspec.Struct, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """Consecutive failed tries, of any phase."""
+    """Consecutive failed tries, of any phase. Their pauses (`results.RETRIES`) are our own: a restart of the runtime
+    lasts seconds. Those of a container or a pull are a ContainerBackoff and a PullBackoffs."""
 
     failures: int = 0
     trouble: str = ""

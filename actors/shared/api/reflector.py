@@ -74,7 +74,7 @@ class Store(Protocol):
         """List or watch failed; it is retried."""
 
     def answered(self) -> None:
-        """The server has begun to answer list or watch."""
+        """The server has started to answer list or watch."""
 
 
 class _Meta(msgspec.Struct):

@@ -29,12 +29,12 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
     if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
-        return old  # final, or its worker has just begun and has not asked the runtime yet
+        return old  # final, or its worker has just started and has not read the runtime yet
     initialized = _is_initialized(pod, seen.runtime)
     rejected = _never_started(seen, old)
     found = _containers(observation, node, old, initialized=initialized, rejected=rejected)
-    begun = _has_started(pod, seen.runtime) if seen.worker_phase == "running" else initialized
-    expected = expected_phase(observation, found.by_name(), old, begun)
+    started = _has_started(pod, seen.runtime) if seen.worker_phase == "running" else initialized
+    expected = expected_phase(observation, found.by_name(), old, started)
     containers = _with_lost_ends(pod, found, old) if seen.worker_phase in ENDED else found
     by_name = containers.by_name()
     if _came_back(pod, _by_name(old), by_name):
