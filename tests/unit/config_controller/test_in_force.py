@@ -27,7 +27,7 @@ def test_every_field_has_consumers_or_waits_for_a_restart_or_is_unread():
 
 
 def test_a_field_can_change_unless_it_is_read_before_the_actors_start():
-    assert consumers_of(["syncFrequency"], CONSUMERS, workers=1) == ("volume_manager", "pod_workers/worker/0")
+    assert consumers_of(["syncFrequency"], CONSUMERS, workers=1) == ("volume_manager", "pod_workers/worker/0", "prober")
     assert can_change("syncFrequency")
     assert can_change("hairpinMode")
     assert not can_change("podLogsDir")
@@ -36,8 +36,8 @@ def test_a_field_can_change_unless_it_is_read_before_the_actors_start():
 def test_the_actors_that_read_a_changed_field_restart():
     after, _ = BEFORE.changed_to(other(maxPods=5, syncFrequency=RUNNING.fileCheckFrequency), CONSUMERS, workers=2)
     workers = ("pod_workers/worker/0", "pod_workers/worker/1")
-    assert after.to_restart == ("container_manager", "volume_manager", *workers)
-    done = ("pod_workers/worker/1", "volume_manager", "container_manager")
+    assert after.to_restart == ("container_manager", "volume_manager", *workers, "prober")
+    done = ("pod_workers/worker/1", "volume_manager", "container_manager", "prober")
     assert after.restarted(done).to_restart == ("pod_workers/worker/0",)
     assert BEFORE.changed_to(other(hairpinMode="none"), CONSUMERS, workers=2)[0].to_restart == ()
 
