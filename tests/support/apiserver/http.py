@@ -179,6 +179,7 @@ class Connection:
             ("Date", formatdate(usegmt=True)),
             ("Transfer-Encoding", "chunked"),
             ("Cache-Control", "no-cache"),
+            *([("Content-Encoding", reply.content_encoding)] if reply.content_encoding else []),
         ]
         await self._send(h11.Response(status_code=200, headers=headers))
 

@@ -144,7 +144,7 @@ class _Plain:
         headers = {bytes(name).decode().lower(): bytes(value).decode() for name, value in response.headers}
         kind = headers.get("content-type", "text/plain")
         if response.status_code == 200:
-            return Stream(self._pieces(), kind)
+            return Stream(self._pieces(), kind, content_encoding=headers.get("content-encoding", ""))
         body = b"".join([piece async for piece in self._pieces()])
         return Answer(response.status_code, body, kind)
 

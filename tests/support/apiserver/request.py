@@ -141,6 +141,7 @@ class Stream:
     pieces: AsyncIterator[bytes]
     content_type: str = "application/json"
     status: int = 200
+    content_encoding: str = ""
 
     @classmethod
     def of(cls, *events: Obj) -> Stream:

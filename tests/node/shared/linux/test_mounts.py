@@ -40,7 +40,7 @@ mounting.mount("tmpfs", work + "/a b", "tmpfs", options="size=65536,mode=0700")
 assert (found.point, found.kind) == (work + "/a b", "tmpfs"), found
 assert not found.shared
 mounting.make_shared(found.point)
-assert mountinfo.covering(mountinfo.read(), found.point).shared
+assert mountinfo.mount_at(mountinfo.read(), found.point).shared
 mounting.umount(found.point)
 assert mountinfo.below(mountinfo.read(), work) == []
 """)
