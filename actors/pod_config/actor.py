@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import cast
 
 from actors.pod_workers.messages import (
@@ -181,17 +182,19 @@ class PodConfig(Actor):
 
     def _send_all(self, worker: ActorName) -> None:
         """Send a worker all its pods."""
-        workers = self.agent.workers
-        assigned = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        sizes = {pod.uid: len(pod.data) for pod in assigned if not self._conflicts.is_waiting(pod.uid)}
-        self._lists.send(worker, sizes, self._desired)
+        sizes = {uid: len(pod.data) for uid, pod in self._assigned(worker).items()}
+        self._lists.send(worker, sizes, partial(self._desired, worker))
 
-    def _desired(self, keys: list[str], others: list[str], *, more: bool) -> DesiredPods:
-        pods = [
-            WantedPod(uid, self._chosen[uid].data)
-            for uid in keys
-            if uid in self._chosen and not self._conflicts.is_waiting(uid)
-        ]
+    def _assigned(self, worker: ActorName) -> dict[str, PodCandidate]:
+        """The pods that the worker is to have, by UID."""
+        workers = self.agent.workers
+        own = (pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker)
+        return {pod.uid: pod for pod in own if not self._conflicts.is_waiting(pod.uid)}
+
+    def _desired(self, worker: ActorName, keys: list[str], *, more: bool) -> DesiredPods:
+        assigned = self._assigned(worker)
+        pods = [WantedPod(uid, assigned[uid].data) for uid in keys if uid in assigned]
+        others = [] if more else sorted(assigned.keys() - set(keys))
         return DesiredPods(pods, self._ready, others, more)
 
     # -- questions -------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ class SourcePods(Message, frozen=True):
     source: str
     pods: list[bytes]
     others: list[str] = []
-    """UIDs of the pods in the parts before."""
+    """In the last part: UIDs of all other pods, which were sent before."""
     more: bool = False
     """Another part follows: `pods` are not all."""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)

@@ -68,7 +68,7 @@ class DesiredPods(Message, frozen=True):
     pods: list[WantedPod]
     sources_ready: bool
     others: list[str] = []
-    """UIDs of the pods in the parts before."""
+    """In the last part: UIDs of all other pods, which were sent before."""
     more: bool = False
     """Another part follows: `pods` are not all."""
     coalesce: ClassVar[tuple[str, ...]] = ()

@@ -1,7 +1,7 @@
 """Sends lists that are too large for one message in parts.
 
-A part that is followed by another adds or changes objects. The last one names the objects of the parts before it, so
-that the receiver removes the others, and needs to keep no list of its own.
+A part that is followed by another adds or changes objects. The last one names all others that there are, so that the
+receiver removes what is in neither, and needs to keep no list of its own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PAUSE_SECONDS: Final = 0.25
 
 
 class MakePart(Protocol):
-    def __call__(self, keys: list[str], others: list[str], *, more: bool) -> Message:
-        """The message with these objects, as they are now, without those that are gone. `others`: the keys of all
-        objects in the parts before; `more`: another part follows."""
+    def __call__(self, keys: list[str], *, more: bool) -> Message:
+        """The message with these objects, as they are now, without those that are gone. `more`: another part follows;
+        if not, it names all other objects that there are now, also those that were added since the first part."""
 
 
 class ListSender(Protocol):
@@ -49,7 +49,7 @@ class ListsInParts:
             older.cancel()
         parts = parts_of(sizes)
         if len(parts) == 1:
-            self._actor.tell(name, make(parts[0], [], more=False))
+            self._actor.tell(name, make(parts[0], more=False))
             return
         task = self._tasks[name] = self._actor.start_task(self._send(name, parts, make), f"list for {name}")
         task.add_done_callback(partial(self._ended, name))
@@ -59,12 +59,10 @@ class ListsInParts:
             del self._tasks[name]
 
     async def _send(self, name: ActorName, parts: list[list[str]], make: MakePart) -> None:
-        sent = list[str]()
         for keys in parts[:-1]:
-            self._actor.tell(name, make(keys, [], more=True))
-            sent += keys
+            self._actor.tell(name, make(keys, more=True))
             await self._actor.pause(PAUSE_SECONDS)
-        self._actor.tell(name, make(parts[-1], sent, more=False))
+        self._actor.tell(name, make(parts[-1], more=False))
 
 
 def parts_of(sizes: Mapping[str, int]) -> list[list[str]]:

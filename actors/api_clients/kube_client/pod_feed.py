@@ -82,7 +82,8 @@ class PodFeed:
         if self.synced:
             self._lists.send(name, {uid: len(item.data) for uid, item in self.pods.items()}, self._list)
 
-    def _list(self, keys: list[str], others: list[str], *, more: bool) -> SourcePods:
+    def _list(self, keys: list[str], *, more: bool) -> SourcePods:
+        others = [] if more else sorted(self.pods.keys() - set(keys))
         pods = [self.pods[uid].data for uid in keys if uid in self.pods]
         return SourcePods(SOURCE_API, pods, others, more)
 

@@ -17,7 +17,6 @@ MANAGER = ActorName("manager")
 
 class Things(Message, frozen=True):
     keys: list[str]
-    others: list[str]
     more: bool
 
 
@@ -42,8 +41,8 @@ class RecordingSender:
         return self.tasks[-1]
 
 
-def things(keys: list[str], others: list[str], *, more: bool) -> Things:
-    return Things(keys, others, more)
+def things(keys: list[str], *, more: bool) -> Things:
+    return Things(keys, more)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(0, 3 * PART_BYTES), max_size=20))
@@ -58,20 +57,16 @@ async def test_a_list_that_fits_into_a_message_is_sent_at_once() -> None:
     sender = RecordingSender()
     ListsInParts(sender).send(MANAGER, {"a": PART_BYTES // 2, "b": PART_BYTES // 2}, things)
     ListsInParts(sender).send(MANAGER, {}, things)
-    assert sender.told == [Things(["a", "b"], [], more=False), Things([], [], more=False)]
+    assert sender.told == [Things(["a", "b"], more=False), Things([], more=False)]
     assert sender.tasks == []
 
 
-async def test_the_last_part_names_the_objects_of_the_parts_before() -> None:
+async def test_a_large_list_is_sent_in_parts_of_which_only_the_last_is_the_end() -> None:
     sender = RecordingSender()
     sender.go_on.set()
     ListsInParts(sender).send(MANAGER, dict.fromkeys("abc", PART_BYTES), things)
     await asyncio.gather(*sender.tasks)
-    assert sender.told == [
-        Things(["a"], [], more=True),
-        Things(["b"], [], more=True),
-        Things(["c"], ["a", "b"], more=False),
-    ]
+    assert sender.told == [Things(["a"], more=True), Things(["b"], more=True), Things(["c"], more=False)]
 
 
 async def test_a_newer_list_to_the_same_receiver_breaks_off_the_older() -> None:
@@ -82,4 +77,4 @@ async def test_a_newer_list_to_the_same_receiver_breaks_off_the_older() -> None:
     lists.send(MANAGER, {"d": 1}, things)
     sender.go_on.set()
     await asyncio.gather(*sender.tasks, return_exceptions=True)
-    assert sender.told == [Things(["a"], [], more=True), Things(["d"], [], more=False)]
+    assert sender.told == [Things(["a"], more=True), Things(["d"], more=False)]

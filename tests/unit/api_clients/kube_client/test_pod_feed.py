@@ -69,19 +69,21 @@ def test_a_list_with_other_content_of_a_known_version_is_looked_into() -> None:
     assert feed.received[-1][1] == SourcePods("api", [other(POD).data])
 
 
-async def test_a_list_that_is_too_large_for_one_message_comes_in_parts_without_pods_that_go_meanwhile() -> None:
+async def test_a_list_that_is_too_large_for_one_message_comes_in_parts_and_says_what_came_and_went_meanwhile() -> None:
     feed = Feed()
     large = [Item(uid, "web", uid, "7", uid.encode() * PART_BYTES) for uid in "abc"]
     feed.feed.replaced(large)
     feed.feed.deleted(large[1])
+    feed.feed.changed(POD)
     await asyncio.gather(*feed.tasks)
     for name in CONSUMERS:
         told = [message for receiver, message in feed.received if receiver == name]
         assert told == [
             SourcePod("api", "b"),
+            SourcePod("api", "u", POD.data),
             SourcePods("api", [large[0].data], more=True),
             SourcePods("api", [], more=True),
-            SourcePods("api", [large[2].data], ["a", "b"]),
+            SourcePods("api", [large[2].data], ["a", "u"]),
         ]
 
 
