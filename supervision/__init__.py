@@ -46,6 +46,7 @@ faults.py             fault injection, for `supervise inject` and for the tests
 
 Messages on their way:
 port.py               the actor's port to the tree: implements its calls, and those of Thespian's Actor
+outgoing.py           the messages that one process sends: to the fork server by the uplink, to each actor by a link
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
 uplink.py             the connection of an actor with the fork server: a socket pair made before the fork
 links.py              the links of one sender, one to each receiver

@@ -71,7 +71,7 @@ class HarnessPort:
         self.ended = False
         """A task with a recorded input has failed."""
 
-    def serve(self, actor: ThespianActor) -> None:
+    def attach(self, actor: ThespianActor) -> None:
         """This is the port of that actor."""
         actor._myRef = self
 
@@ -158,7 +158,7 @@ class Harness(Generic[A]):
         self.port = HarnessPort(self, name, context, incarnation)
         self._answers = FakeAnswers(self.clock, self.port.start_task)
         self.actor = actor_class(**(arguments or {}))
-        self.port.serve(self.actor)
+        self.port.attach(self.actor)
 
     @property
     def disposables(self) -> dict[str, DisposableFake]:

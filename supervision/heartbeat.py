@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import NoReturn
@@ -30,6 +31,7 @@ class Heartbeat:
     ) -> None:
         self._entry, self._period, self._crash = entry, period, crash
         self._port, self._inbox, self._runner = port, inbox, runner
+        self._loop = asyncio.get_running_loop()
         self._descriptors = Descriptors()
 
     def beat(self) -> None:
@@ -41,7 +43,7 @@ class Heartbeat:
         if (error := self._descriptors.exhausted(now)) is not None:
             self._crash("", error)
         # at whole multiples of the period, so that all processes wake together and the processor sleeps in between
-        self._port.loop.call_at(now - now % self._period + self._period, self.beat)
+        self._loop.call_at(now - now % self._period + self._period, self.beat)
 
     def report(self) -> None:
         """Write the counts."""

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from . import accept_limit
 from .actor import Address
 from .channel import Channel, Flusher
+from .message import Message
 from .message_flow import MessageFlow
 from .names import BACKLOG, PeerRefused
-from .wire import MAX_BYTES, Ack, Frame, WireError
+from .wire import MAX_BYTES, Ack, Frame, WireError, encode
 
 SLICE_SECONDS = 0.005
 """The time for messages before timers, answers and new connections are served."""
@@ -23,11 +24,15 @@ class ReplyAddress(Address):
     """The sender of a question. The first message sent to it is the answer, which uses the connection of the
     question."""
 
-    __slots__ = ("answered", "channel")
+    __slots__ = ("_channel", "answered")
 
     def __init__(self, name: str, ask: int, channel: Channel) -> None:
         super().__init__(name, ask)
-        self.channel, self.answered = channel, False
+        self._channel, self.answered = channel, False
+
+    def answer(self, sender: str, message: Message) -> None:
+        self.answered = True
+        self._channel.write(encode(sender, message, answer=self.ask))
 
 
 class InboxOwner(Protocol):

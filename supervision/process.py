@@ -75,11 +75,18 @@ class Process:
         self._runner = ActorRunner(self.flusher, launch.status_entry, self, self._slow)
         context = load(launch.refresh)(launch.context) if launch.refresh else launch.context
         name = ActorName(launch.name)
-        self._port = ActorPort(
-            name, launch.incarnation, context, launch.names, self._runner, launch.listeners, dynamic=launch.dynamic
-        )
         self._inbox, self._uplink = Inbox(self), Uplink(self)
-        self._port.connect(self._inbox, self._uplink)
+        self._port = ActorPort(
+            name,
+            launch.incarnation,
+            context,
+            launch.names,
+            self._runner,
+            self._inbox,
+            self._uplink,
+            listeners=launch.listeners,
+            dynamic=launch.dynamic,
+        )
         self._heartbeat = Heartbeat(
             launch.status_entry, launch.heartbeat_seconds, self._port, self._inbox, self._runner, self.crash
         )
@@ -94,7 +101,7 @@ class Process:
         launch = self._launch
         await self._uplink.open(launch.uplink)
         self.actor = make_actor(launch)
-        self._port.serve(self.actor)
+        self._port.attach(self.actor)
         self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))
         if isinstance(self.actor, Actor):
             await self.actor.on_start()

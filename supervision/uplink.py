@@ -14,7 +14,9 @@ from .wire import Ack, Frame, WireError, encode
 class UplinkOwner(Protocol):
     """The actor's process."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
+
     flusher: Flusher
 
     def answered(self, name: str, frame: Frame) -> None: ...

@@ -113,11 +113,10 @@ class _SampleActor:
         self.loop = asyncio.get_running_loop()
         self.flusher, self._status_entry = Flusher(self.loop), status_entry
         runner = self._runner = ActorRunner(self.flusher, status_entry, self)
-        self._port = ActorPort(NAME, 1, None, names, runner)
         self.inbox, self.uplink = _Inbox(self), Uplink(self)
-        self._port.connect(self.inbox, self.uplink)
+        self._port = ActorPort(NAME, 1, None, names, runner, self.inbox, self.uplink)
         self.actor = Actor()
-        self._port.serve(self.actor)
+        self._port.attach(self.actor)
 
     async def act(self) -> None:
         """Send itself a question and a message, set a timer, start a task, format a log line."""

@@ -19,6 +19,8 @@ from supervision.names import Names
 from supervision.port import ActorPort
 from supervision.running import ActorRunner
 from supervision.status_page import StatusPage
+from supervision.uplink import Uplink
+from supervision.wire import Frame
 
 
 class World(Protocol):
@@ -56,28 +58,35 @@ class _Node:
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
         runner = ActorRunner(self.flusher, status_page.take(), self.end)
-        self.port = ActorPort(name, 1, None, names, runner)
-        self.port.inbox = Inbox(self)
-        self.port.actor = self.actor = actor
-        self.runner = runner
-        actor._myRef = self.port
+        self.name, self._names, self.runner, self.actor = name, names, runner, actor
+        self._inbox = Inbox(self)
+        self.port = ActorPort(name, 1, None, names, runner, self._inbox, Uplink(self))
+        self.port.attach(actor)
 
     async def start(self) -> None:
         await self.actor.on_start()
-        sock = self.port.names.listen(self.port.name, 1)
-        self.server = await serve(self.port.inbox, self.flusher, sock)
-        self.port.names.publish(self.port.name, 1)
-        self.port.inbox.open_up()
+        self.server = await serve(self._inbox, self.flusher, self._names.listen(self.name, 1))
+        self._names.publish(self.name, 1)
+        self._inbox.open_up()
 
     def dispatch(self, message: Any, sender: Any) -> None:
         with contextlib.suppress(Crashed):
-            self.runner.call(lambda: self.port.actor.receiveMessage(message, sender), type(message).__name__)
+            self.runner.call(lambda: self.actor.receiveMessage(message, sender), type(message).__name__)
 
     def count_refused(self, error: Exception) -> None:
         raise error
 
     def crash(self, message: str, error: BaseException) -> None:
         raise error
+
+    def answered(self, name: str, frame: Frame) -> None:
+        """There is no fork server."""
+
+    def ordered(self, message: Message) -> None:
+        """There is no fork server."""
+
+    def orphaned(self) -> None:
+        """There is no fork server."""
 
 
 class Neighbour(Actor):
@@ -109,7 +118,7 @@ class RealWorld:
         await asyncio.sleep(seconds)
 
     async def received(self, count: int) -> list[Message]:
-        told = self._neighbour.port.actor.received  # type: ignore[attr-defined]
+        told = self._neighbour.actor.received  # type: ignore[attr-defined]
         for _ in range(500):
             if len(told) >= count:
                 break
