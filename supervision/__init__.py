@@ -1,7 +1,7 @@
 """The engine: a supervised tree of Thespian actors, each in its own process, on Unix sockets.
 
 It knows nothing of Kubernetes and imports nothing of ours. `actor.py` is the base class of actors, `spec.py` has the
-child specs, `protocol.py` the messages between fork server, supervisors and command line.
+child specs, `protocol.py` and `process_messages.py` the messages of the engine itself.
 
 What an actor is written with:
 actor.py              the base class of our actors: typed dispatch, coroutines, ask, timers, Hello
@@ -9,7 +9,8 @@ calls.py              the calls of an actor that its system base implements: in 
 addresses.py          an actor's address is its name in the tree
 message.py            messages between actors: frozen msgspec Structs, registered by name when their class is defined
 metrics.py            an actor's counters, gauges and histograms: plain numbers, which a scrape reads by message
-protocol.py           the engine's own messages: between fork server, supervisors, actors and command line
+protocol.py           the engine's own messages: what the command line and actors ask the fork server or any actor
+process_messages.py   the engine's own messages about the life of processes: fork server, supervisors, actors' processes
 spec.py               child specs, with the terms of Erlang/OTP's supervisor
 application.py        what an application gives the engine: the tree, its policies
 errors.py             the errors that an actor's calls and the command line raise

@@ -36,7 +36,7 @@ from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
-from .protocol import Exited
+from .process_messages import Exited
 from .resends import Resends
 from .system_messages import SYSTEM_HANDLERS
 from .task_context import InputRecord, Work

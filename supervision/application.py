@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .incidents import UnwrittenIncidents
 from .metrics import Metric
-from .protocol import Exited, Started
+from .process_messages import Exited, Started
 from .spec import ChildSpec, Policy
 
 

@@ -8,7 +8,8 @@ import msgspec
 
 from .actor import AskError, DisposableError, DisposableTimeout
 from .message import Message
-from .protocol import FORK_SERVER, DisposableResult, RunDisposable
+from .process_messages import DisposableResult, RunDisposable
+from .protocol import FORK_SERVER
 from .time_scale import scaled
 
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from .message import Message
-from .protocol import Exited, Fault, Hello, Inject, Started
+from .process_messages import Exited, Hello, Started
+from .protocol import Fault, Inject
 
 DEFAULT_RATES: dict[Fault, float] = {"leak": 10.0, "slow": 0.5, "drop": 0.5}
 LASTING: frozenset[Fault] = frozenset({"hang", "stop", "leak", "slow", "drop"})

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from .addresses import ActorName
 from .message import Message
-from .protocol import Hello
+from .process_messages import Hello
 
 DEADLINE_SECONDS = 30.0
 AGAIN_SECONDS = 5.0

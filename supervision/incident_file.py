@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from .errors import error_reason
 from .incidents import Incident, UnwrittenIncidents, incident_of, older
-from .protocol import Exited, Started
+from .process_messages import Exited, Started
 from .spare_incidents import SpareIncidents
 
 MAX_BYTES = 1024 * 1024

@@ -13,7 +13,7 @@ import msgspec
 
 from .errors import UNREADABLE
 from .message import Message, Question
-from .protocol import Cause, Exited
+from .process_messages import Cause, Exited
 from .state_file import read_private
 
 MAX_DETAIL = 16 * 1024

@@ -25,7 +25,7 @@ from . import plain_objects
 from .actor import Address, ChildExited
 from .errors import UNREADABLE
 from .message import Message, registered, type_name
-from .protocol import Payload
+from .process_messages import Payload
 from .wire import WireError
 
 

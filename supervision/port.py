@@ -24,7 +24,8 @@ from .message import Message
 from .names import Names
 from .outgoing import OutgoingMessages
 from .payload import wrap
-from .protocol import DISPOSABLE_GRACE_SECONDS, FORK_SERVER, CreateActor, MessageCount, Shutdown
+from .process_messages import DISPOSABLE_GRACE_SECONDS, CreateActor
+from .protocol import FORK_SERVER, MessageCount, Shutdown
 from .running import ActorRunner
 from .task_context import InputRecord, Work
 from .uplink import Uplink

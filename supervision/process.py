@@ -24,7 +24,8 @@ from .launch import Launch, make_actor
 from .message import Message, type_name
 from .payload import unwrap
 from .port import ActorPort
-from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, FORK_SERVER, Exited, Hello, Inject, Leave, Payload, Ready
+from .process_messages import EXIT_EXCEPTION, EXIT_ORPHANED, Exited, Hello, Leave, Payload, Ready
+from .protocol import FORK_SERVER, Inject
 from .running import ActorRunner, is_logged, kind_of
 from .uplink import Uplink
 from .wire import WireError

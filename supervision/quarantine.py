@@ -34,7 +34,8 @@ from pathlib import Path
 import msgspec
 
 from .addresses import ActorName
-from .protocol import FORK_SERVER, DiedOnInput
+from .process_messages import DiedOnInput
+from .protocol import FORK_SERVER
 from .scarcity import lacks_threads
 from .state_file import DamagedError, StateFile
 

@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
 from .children import Ending, SupervisorState, initial_state, wake_at, with_policies
 from .policy_rules import wrong_policies
-from .protocol import FORK_SERVER, DiedOnInput, ReachedMaxRestartIntensity, Started, Stop
+from .process_messages import DiedOnInput, ReachedMaxRestartIntensity, Started, Stop
+from .protocol import FORK_SERVER
 from .spec import ChildSpec, Policy, SetPolicies, full_name
 from .transitions import Create, Event, Finish, Order, StopRequested, Tick, decide
 

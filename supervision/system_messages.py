@@ -9,11 +9,11 @@ from typing import Any, Final, Protocol
 from .addresses import ActorName
 from .message import Message
 from .metrics import Metrics
+from .process_messages import Hello
 from .protocol import (
     Done,
     GetMessageFlow,
     GetMetrics,
-    Hello,
     MessageCount,
     MessageFlowCounts,
     MetricsSnapshot,

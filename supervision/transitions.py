@@ -13,7 +13,7 @@ import msgspec
 
 from .backoff import Rng
 from .children import Child, ChildEvent, ChildPhase, Ending, SupervisorState
-from .protocol import EXIT_ESCALATED, Cause, DiedOnInput, Exited, Started, Stop, ended_orderly
+from .process_messages import EXIT_ESCALATED, Cause, DiedOnInput, Exited, Started, Stop, ended_orderly
 from .strategy import group
 
 REPEAT_SECONDS = 2.0

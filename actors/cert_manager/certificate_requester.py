@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from supervision.actor import Actor, Timer
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 
 from .clocks import CertificateClocks
 from .request_attempt import AttemptFailed, PendingRequest, RequestAttempts, RequestTemplate

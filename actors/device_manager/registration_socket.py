@@ -9,7 +9,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.relay import Relay, kept_socket
 from supervision.actor import Actor
 from supervision.errors import error_text
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .messages import REGISTRATION

@@ -10,7 +10,7 @@ import msgspec
 from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
 from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 
 NETWORK: Final = "pod network"
 CONDITION: Final = "runtime condition"

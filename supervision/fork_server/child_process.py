@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..blackbox import BlackBox
-from ..protocol import Cause
+from ..process_messages import Cause
 from ..status_page import StatusEntry
 from .connection import ProcessConnection
 from .loop import ScheduledCall

@@ -16,6 +16,7 @@ from ..faults import check
 from ..incidents import GetUnwrittenIncidents, UnwrittenIncidents
 from ..message import Message
 from ..policy_rules import wrong_policies
+from ..process_messages import ServiceState
 from ..protocol import (
     FORK_SERVER,
     ActorState,
@@ -23,7 +24,6 @@ from ..protocol import (
     GetTree,
     Inject,
     RollingRestart,
-    ServiceState,
     SetLogging,
     Shutdown,
     Tree,

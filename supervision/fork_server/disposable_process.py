@@ -11,7 +11,7 @@ import msgspec
 from .. import logs
 from ..class_names import load
 from ..errors import UNREADABLE, error_text
-from ..protocol import DisposableResult, RunDisposable
+from ..process_messages import DisposableResult, RunDisposable
 from .fork import fork
 
 

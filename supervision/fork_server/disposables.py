@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..errors import error_text
-from ..protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
+from ..process_messages import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 from ..time_scale import scaled
 from . import disposable_process
 from .loop import Loop, ScheduledCall

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from .. import logs
-from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
+from ..process_messages import EXIT_EXCEPTION, EXIT_ORPHANED
 from . import titles
 from .signals import in_child, unblock
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..protocol import Cause, Exited, ServiceState, ended_orderly, gave_up
+from ..process_messages import Cause, Exited, ServiceState, ended_orderly, gave_up
 
 
 @dataclass(slots=True, frozen=True)

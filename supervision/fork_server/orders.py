@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 
 from ..message import Message
-from ..protocol import (
-    FORK_SERVER,
+from ..process_messages import (
     CreateActor,
     DiedOnInput,
     DisposableResult,
-    Done,
     Exited,
     ReachedMaxRestartIntensity,
     Ready,
@@ -18,6 +16,7 @@ from ..protocol import (
     ServiceState,
     Stop,
 )
+from ..protocol import FORK_SERVER, Done
 from ..spec import ChildSpec, Policy
 from ..wire import Frame, WireError
 from .connection import ProcessConnection

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..protocol import DisposableResult, RunDisposable
+from ..process_messages import DisposableResult, RunDisposable
 from ..spec import ProgramProbe
 from ..time_scale import scaled
 from .loop import Loop

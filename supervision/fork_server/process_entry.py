@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..protocol import Cause, Exited, State
+from ..process_messages import Cause, Exited
+from ..protocol import State
 from ..spec import ChildSpec, Policy
 from .child_process import ChildProcess
 from .history import LastIncident, PastEnds, ServiceTroubles

@@ -10,7 +10,8 @@ import time
 from typing import Protocol
 
 from ..names import is_dying
-from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
+from ..process_messages import EXIT_EXCEPTION, Cause, Exited, Leave, Started
+from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 from ..wire import Frame
 from .connection import ProcessConnection

@@ -6,7 +6,8 @@ import logging
 import time
 
 from ..application import IncidentSink
-from ..protocol import FORK_SERVER, Exited, Started, ended_orderly
+from ..process_messages import Exited, Started, ended_orderly
+from ..protocol import FORK_SERVER
 from .loop import Loop
 from .process_entry import ProcessEntry
 from .table import ProcessTable

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..backoff import Backoff, Rng
 from ..intensity import Intensity
-from ..protocol import Exited, gave_up
+from ..process_messages import Exited, gave_up
 from ..spec import Policy
 
 

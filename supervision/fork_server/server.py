@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterable
 
 from ..application import Application
-from ..protocol import FORK_SERVER, ROOT, Exited, GetTree, Started
+from ..process_messages import Exited, Started
+from ..protocol import FORK_SERVER, ROOT, GetTree
 from ..status_page import StatusPage
 from ..wire import Frame
 from . import signals, socket_repair, titles

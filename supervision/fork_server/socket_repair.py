@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable
 
 from ..names import Names, NoSuchActor
-from ..protocol import FORK_SERVER, Cause
+from ..process_messages import Cause
+from ..protocol import FORK_SERVER
 from .process_entry import ProcessEntry
 from .table import ProcessTable
 

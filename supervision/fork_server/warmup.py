@@ -26,7 +26,8 @@ from ..inbox import Inbox, serve
 from ..message import Message, type_name
 from ..names import Names, NamingError
 from ..port import ActorPort
-from ..protocol import GetMetrics, Hello, Ready
+from ..process_messages import Hello, Ready
+from ..protocol import GetMetrics
 from ..running import ActorRunner
 from ..status_page import StatusEntry, StatusPage
 from ..uplink import Uplink

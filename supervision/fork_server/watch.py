@@ -12,7 +12,7 @@ import msgspec
 
 from .. import logs, process_stat
 from ..heartbeat import HEARTBEAT_SECONDS
-from ..protocol import Cause
+from ..process_messages import Cause
 from ..spec import Policy
 from ..time_scale import scaled
 from .loop import Loop

@@ -49,7 +49,7 @@ from actors.volume_manager.host import memory_mounts, propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
 from supervision.listeners import Make
 from supervision.message import Message
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from supervision.timers import Timers
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.fake_cri import FakeRuntime

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from supervision.incidents import UnwrittenIncidents
-from supervision.protocol import Exited, Started
+from supervision.process_messages import Exited, Started
 
 
 class IncidentFile:

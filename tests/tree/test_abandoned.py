@@ -8,7 +8,7 @@ import pytest
 
 from supervision.fork_server.disposables import Disposables
 from supervision.fork_server.loop import Loop
-from supervision.protocol import DisposableResult, RunDisposable
+from supervision.process_messages import DisposableResult, RunDisposable
 
 pytestmark = pytest.mark.tree
 

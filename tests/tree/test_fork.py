@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from supervision.fork_server.fork import fork
-from supervision.protocol import EXIT_EXCEPTION
+from supervision.process_messages import EXIT_EXCEPTION
 
 pytestmark = pytest.mark.tree
 

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from supervision.errors import AskError
-from supervision.protocol import EXIT_ESCALATED, Done
+from supervision.process_messages import EXIT_ESCALATED
+from supervision.protocol import Done
 from supervision.spec import GetPolicies, PoliciesInForce, SetPolicies
 from tests.support.sample_tree import Leave, Work, Worked
 from tests.support.supervised_agent import Agent, agent

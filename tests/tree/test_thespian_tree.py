@@ -10,7 +10,7 @@ import pytest
 
 from supervision.actor import AskError
 from supervision.payload import unwrap, wrap
-from supervision.protocol import Payload
+from supervision.process_messages import Payload
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.thespian_tree import GOODBYE
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from supervision.actor import Actor
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 
 from . import managed_network
 from .node_status.fact_sources import FactSources

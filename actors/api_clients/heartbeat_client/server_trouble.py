@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.shared.api.errors import ApiError
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 
 API_SERVER: Final = "API server"
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.api.errors import ApiError
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 
 PATIENCE_SECONDS: Final = 10.0
 LOG_SECONDS: Final = 60.0

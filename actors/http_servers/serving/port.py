@@ -10,7 +10,8 @@ from typing import Final
 
 from supervision.actor import Actor
 from supervision.errors import error_reason
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 
 from .listening import listening
 

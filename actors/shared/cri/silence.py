@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from supervision.actor import Actor
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 from supervision.time_scale import scaled
 
 POLL_SECONDS: Final = 5.0

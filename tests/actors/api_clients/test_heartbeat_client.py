@@ -25,7 +25,8 @@ from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.fields.duration import Duration
 from actors.shared.kube.declared_features import OFFERED
-from supervision.protocol import FORK_SERVER, Hello, ServiceState
+from supervision.process_messages import Hello, ServiceState
+from supervision.protocol import FORK_SERVER
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat
 from tests.support.present import present

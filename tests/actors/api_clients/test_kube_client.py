@@ -31,7 +31,8 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, Hello, ServiceState
+from supervision.process_messages import Hello, ServiceState
+from supervision.protocol import FORK_SERVER
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.objects import Obj

@@ -13,7 +13,8 @@ import pytest
 from actors.api_clients.messages import EVENT_CLIENT, CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS
 from actors.shared.api import kubeconfig
-from supervision.protocol import FORK_SERVER, Hello, ServiceState
+from supervision.process_messages import Hello, ServiceState
+from supervision.protocol import FORK_SERVER
 from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer
 from tests.support.certified_node import CSRS, USER, Node, decide, failures, joined, mode, requests, scenario, values

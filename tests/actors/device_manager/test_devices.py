@@ -30,7 +30,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.hardware.allocation import NOTHING, AllocatedMount, DeviceSpec
 from actors.shared.hardware.hints import TopologyHint
 from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
 

@@ -12,7 +12,7 @@ from actors.device_manager.actor import DeviceManager
 from actors.device_manager.messages import REGISTRATION
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 from tests.support.csi_driver import FakeDriver
 
 

@@ -14,7 +14,7 @@ from actors.pod_workers.messages import KillPod, RemoveDeadContainers
 from actors.shared.cri.errors import Unavailable
 from actors.status_manager.messages import GetActivePods
 from supervision.actor import AskError, DisposableError
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 
 from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed
 

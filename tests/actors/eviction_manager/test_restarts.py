@@ -12,7 +12,7 @@ from actors.container_manager.messages import NodeEvictions
 from actors.pod_workers.messages import KillPod
 from supervision.actor import Actor
 from supervision.message import Message
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from supervision.state_file import StateFile
 
 from .made_up_node import MadeUpNode, killed

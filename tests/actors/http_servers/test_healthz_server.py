@@ -10,7 +10,8 @@ from actors.http_servers.serving.port import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 from tests.support.tcp_ports import free_port
 
 

@@ -19,7 +19,7 @@ from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.config.agent import Agent
 from supervision.actor import DisposableError
 from supervision.harness import Harness
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 from tests.support.fake_cri import FakeRuntime, Fault
 
 Node = Harness[Pleg]

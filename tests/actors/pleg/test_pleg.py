@@ -24,7 +24,8 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.model import CriContainerState
 from supervision.addresses import ActorName
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, Done, Hello, RollingRestart
+from supervision.process_messages import Hello
+from supervision.protocol import FORK_SERVER, Done, RollingRestart
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 

@@ -22,7 +22,7 @@ from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from supervision.resends import RESEND_SECONDS
 
 WORKERS = pod_workers(2)

@@ -15,7 +15,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.kube.codec import decode_pod
 from actors.shared.lists_in_parts import PART_BYTES, PAUSE_SECONDS
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 
 
 def pod(uid: str, name: str = "web", **more: Any) -> bytes:

@@ -11,7 +11,7 @@ from actors.pod_workers.messages import DesiredPods, PodOperation, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 
 
 def manifest(image: str = "busybox") -> str:

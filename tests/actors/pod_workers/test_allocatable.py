@@ -13,7 +13,7 @@ from actors.pod_workers.actor import ALLOCATABLE_RETRY_SECONDS
 from actors.pod_workers.containers.machine import this_machine
 from actors.pod_workers.executor import container_parts
 from supervision.actor import AskTimeout
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from tests.support.shard_harness import Driven, container, pod
 
 LIMIT: dict[str, Any] = {"name": "LIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}}

@@ -7,7 +7,7 @@ from pathlib import Path
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, FreeRequests, StopCounting
 from actors.pod_workers.messages import KillPod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, pod
 

@@ -10,7 +10,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict, RetryMounts
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumeEvent, VolumesFailed, VolumesMounted
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from tests.support.shard_harness import Driven, container, pod
 
 

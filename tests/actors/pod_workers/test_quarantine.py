@@ -16,7 +16,7 @@ from actors.pod_workers.quarantine import POLICY
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import encode
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.protocol import DiedOnInput, Hello
+from supervision.process_messages import DiedOnInput, Hello
 from supervision.quarantine import Journal, content_key
 from supervision.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime

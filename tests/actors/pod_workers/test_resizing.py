@@ -24,7 +24,7 @@ from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, encode, read
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from tests.support.fake_cri import Fault
 from tests.support.present import present
 from tests.support.shard_harness import Driven, container, pod

@@ -18,7 +18,8 @@ from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import ExecResult
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.harness import Harness
-from supervision.protocol import GetMetrics, Hello
+from supervision.process_messages import Hello
+from supervision.protocol import GetMetrics
 from supervision.virtual_clock import VirtualClock
 from tests.support.shard_harness import Driven
 

@@ -31,7 +31,7 @@ from actors.shutdown_manager.termination_order import REPEAT_SECONDS
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.actor import AskError
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from supervision.virtual_clock import VirtualClock
 from tests.support.system_bus import SystemBus, system_bus
 

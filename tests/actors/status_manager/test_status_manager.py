@@ -19,7 +19,8 @@ from actors.status_manager.node_facts import REREAD_SECONDS
 from actors.status_manager.readiness.readiness_saver import SAVE_SECONDS
 from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
-from supervision.protocol import GetMetrics, Hello
+from supervision.process_messages import Hello
+from supervision.protocol import GetMetrics
 
 S = 1_000_000_000
 BORN = 1_700_000_000 * S

@@ -10,7 +10,8 @@ import pytest
 
 from supervision.actor import ChildExited
 from supervision.harness import Harness
-from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Exited, ReachedMaxRestartIntensity, Started, Stop
+from supervision.process_messages import EXIT_ESCALATED, Exited, ReachedMaxRestartIntensity, Started, Stop
+from supervision.protocol import FORK_SERVER, Done
 from supervision.spec import ChildSpec, Policy, SetPolicies
 from supervision.supervisor import Supervisor
 

@@ -7,7 +7,8 @@ from datetime import datetime
 import msgspec
 
 from supervision.incidents import Incident
-from supervision.protocol import Cause, Fault
+from supervision.process_messages import Cause
+from supervision.protocol import Fault
 from tests.chaos.invariants import Injected, badly_reported, not_ready, regressed_phases, status_mismatch
 from tests.support.api_connection import Obj, SeenEvent
 

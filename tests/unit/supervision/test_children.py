@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from supervision.children import ChildPhase, Ending, initial_state, with_policies
-from supervision.protocol import Exited, ended_orderly
+from supervision.process_messages import Exited, ended_orderly
 from supervision.spec import ChildSpec, Policy
 
 SPEC = ChildSpec(

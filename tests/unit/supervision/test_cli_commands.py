@@ -19,7 +19,8 @@ from supervision.cli.text import branches
 from supervision.cli.tree import chosen
 from supervision.incident_file import Incidents
 from supervision.incidents import Incident
-from supervision.protocol import FORK_SERVER, ActorState, Exited, Tree
+from supervision.process_messages import Exited
+from supervision.protocol import FORK_SERVER, ActorState, Tree
 from supervision.spare_incidents import SPARE_NAME
 
 ROOT = Path(__file__).parents[3]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from supervision.children import Child, ChildPhase, Ending, SupervisorState
-from supervision.protocol import DiedOnInput, Exited, Started
+from supervision.process_messages import DiedOnInput, Exited, Started
 from supervision.spec import Policy
 from supervision.transitions import Event, Tick, decide
 

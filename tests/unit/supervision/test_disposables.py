@@ -14,7 +14,7 @@ from supervision.fork_server.disposables import (
     Disposables,
 )
 from supervision.fork_server.loop import Loop, ScheduledCall
-from supervision.protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
+from supervision.process_messages import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 
 
 class Turns(Loop):

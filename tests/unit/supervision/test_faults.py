@@ -8,7 +8,8 @@ import pytest
 from supervision.addresses import ActorName
 from supervision.faults import EXPLAINED, Faults, InjectedFault, check
 from supervision.message import Message
-from supervision.protocol import Exited, Fault, Hello, Inject
+from supervision.process_messages import Exited, Hello
+from supervision.protocol import Fault, Inject
 
 
 class Ping(Message, frozen=True):

@@ -25,7 +25,8 @@ from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
 from supervision.fork_server.table import ProcessTable
 from supervision.fork_server.watch import RecentDelay, Watch, tick_seconds
-from supervision.protocol import Done, GetTree, ServiceState, Tree
+from supervision.process_messages import ServiceState
+from supervision.protocol import Done, GetTree, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage, padded
 from supervision.wire import Frame, FrameReader

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from supervision.addresses import ActorName
 from supervision.hello_sender import AGAIN_SECONDS, HelloSender
 from supervision.message import Message
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 
 HELLO = Hello(ActorName("worker"), 3)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from supervision.incident_file import Incidents
 from supervision.incidents import MAX_DETAIL, Incident, UnwrittenIncidents, incident_of, older, read
-from supervision.protocol import Exited, Started
+from supervision.process_messages import Exited, Started
 from supervision.spare_incidents import MOST_BYTES
 
 SIGKILLED = 9

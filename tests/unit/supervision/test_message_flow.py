@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from supervision.message_flow import CLIENTS, MOST_SENDERS, OTHERS, MessageFlow
-from supervision.protocol import GetMessageFlow, GetMetrics, Hello, MessageCount
+from supervision.process_messages import Hello
+from supervision.protocol import GetMessageFlow, GetMetrics, MessageCount
 
 
 def test_messages_are_counted_by_sender_and_type() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.children import Child, Ending, SupervisorState
-from supervision.protocol import EXIT_ESCALATED, Exited, Started, Stop
+from supervision.process_messages import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
 from supervision.transitions import Create, Finish, StopRequested, Tick, decide
 

@@ -10,7 +10,7 @@ from thespian.actors import ActorExitRequest, ChildActorExited, DeadEnvelope, Po
 from supervision.actor import Address
 from supervision.addresses import ActorName
 from supervision.payload import unwrap, wrap
-from supervision.protocol import Hello, Payload
+from supervision.process_messages import Hello, Payload
 from supervision.wire import WireError
 
 PLAIN = st.recursive(

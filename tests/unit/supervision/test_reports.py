@@ -9,7 +9,7 @@ import pytest
 
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.reports import Reports, inherits_sockets, is_incident
-from supervision.protocol import Cause, Exited, Started
+from supervision.process_messages import Cause, Exited, Started
 from supervision.spec import ChildSpec, Policy, Restart
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 
 from supervision.fork_server.root import RootSupervision
-from supervision.protocol import EXIT_ESCALATED, ROOT, Exited
+from supervision.process_messages import EXIT_ESCALATED, Exited
+from supervision.protocol import ROOT
 from supervision.spec import Policy
 
 POLICY = Policy(max_restarts=2, period_seconds=60.0, backoff_seconds=0.5, backoff_reset_seconds=10.0)

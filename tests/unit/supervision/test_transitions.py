@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, wake_at
-from supervision.protocol import EXIT_ESCALATED, Exited, Started, Stop
+from supervision.process_messages import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
 from supervision.transitions import TRANSITIONS, Create, Event, Finish, StopRequested, Tick, decide
 

@@ -29,7 +29,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.process_messages import Hello
 from tests.support.dra_driver import SampleDriver
 
 NAME = "gpu.example.com"

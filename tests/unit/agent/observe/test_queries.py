@@ -12,7 +12,8 @@ from actors.agent.observe.queries import AgentQueries
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context
 from supervision.faults import EXPLAINED
 from supervision.incident_file import Incidents
-from supervision.protocol import Exited, Tree
+from supervision.process_messages import Exited
+from supervision.protocol import Tree
 
 
 @pytest.mark.parametrize(("read_only", "faults"), [(False, EXPLAINED), (True, {})])

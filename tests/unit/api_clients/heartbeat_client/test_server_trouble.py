@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from actors.api_clients.heartbeat_client.server_trouble import ServerTrouble
 from actors.shared.api.errors import ApiError
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 
 
 def test_an_api_server_that_refuses_for_a_while_is_reported_once_and_taken_back() -> None:

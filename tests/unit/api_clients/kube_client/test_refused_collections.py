@@ -6,7 +6,7 @@ import pytest
 
 from actors.api_clients.kube_client.refused_collections import RefusedCollections
 from actors.shared.api.errors import Forbidden, Unreachable
-from supervision.protocol import ServiceState
+from supervision.process_messages import ServiceState
 
 FORBIDDEN = Forbidden(403, "Forbidden", "pods is forbidden")
 SUBJECT = "API server, pods"

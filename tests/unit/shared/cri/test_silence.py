@@ -5,7 +5,8 @@ from __future__ import annotations
 from actors.shared.cri.silence import POLL_SECONDS, SILENT_SECONDS, RuntimeSilence
 from supervision.actor import Actor
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 
 
 class Watcher(Actor):
