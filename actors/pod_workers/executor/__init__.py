@@ -17,6 +17,7 @@ permit.py             limits the concurrent pod starts of a shard
 pod_processes.py      the processes in a pod's cgroup, also those that the runtime does not list
 pod_worker.py         runs one pod from admission to cleanup: asks the phase for the next step, performs it
 post_start.py         the postStart hook of a container: run after its start, or again after a crash
+remains.py            kills what has ended for the runtime and runs on
 resize_check.py       before memory limits are lowered: whether the pod and its containers use less
 resizing.py           in-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers
 services.py           the services that all pod workers of a shard share

@@ -30,6 +30,7 @@ from actors.shared.paced import pieces
 from . import instance_marks
 from .container_stops import PreStopObserver, failure_text, terminate_all
 from .execution import Execution
+from .remains import end_remains
 from .unlisted import refuse_unlisted_remains
 
 LEAST_GRACE_SECONDS = 1
@@ -122,6 +123,9 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
         await _remove_created(run, runtime)
     least = LEAST_GRACE_SECONDS if effect.ends_pod else 0
     failures = [*await _stop_containers(run, runtime, least), *await _stop_sandboxes(run, runtime)]
+    if not failures:
+        stopped = {cri_container.id for cri_container in runtime.containers}
+        await end_remains(run, stopped | {sandbox.id for sandbox in runtime.sandboxes})
     if not failures and effect.ends_pod:
         await refuse_unlisted_remains(run)
     if failures:
@@ -186,6 +190,7 @@ async def restart_all(run: Execution, effect: RestartAll) -> None:
     await terminate(run, [plan(cri_container, pod, 0) for cri_container in alive(runtime) if cri_container.name in own])
     await run.look()
     run.publish()  # reports the exits, which the runtime forgets with the containers
+    await end_remains(run, {cri_container.id for cri_container in here})
     last = {source.id for source in sources}
     await asyncio.gather(
         *(client.remove_container(cri_container.id) for cri_container in here if cri_container.id not in last)

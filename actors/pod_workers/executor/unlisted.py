@@ -2,35 +2,24 @@
 full, it does not load its containers and does not list them. Without this check, the agent would create a second
 container beside each, and would count a terminating pod as ended. So the pod is left unchanged meanwhile, and its
 termination waits for a while. containerd lists the containers again after a restart with room on the disk.
-
-A container that the runtime lists as ended does not come back: containerd that has lost its directory of state (in
-/run) lists all so, and their processes go on. They are killed before another instance is started.
 """
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from actors.pleg.messages import PLEG, ContainersUnlisted
 from actors.pod_workers.phases.effects import AwaitListed
 from actors.pod_workers.pod.results import RuntimeModified
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import CriContainerState
-from actors.shared.linux.cgroup_tree import CgroupTree
-from supervision.time_scale import scaled
 
 from . import pod_processes
 from .execution import Execution
+from .remains import end_remains, ended_ids
 
 UNLISTED_TRIES: Final = 4
 """Tries (some seven seconds in all) before a pod ends although the runtime does not list its containers: the pod itself
 may fill the disk."""
-
-
-REMAINS_SECONDS: Final = 2.0
-"""To wait for the end of killed processes."""
-_POLL_SECONDS: Final = 0.02
 
 
 class StillUnlisted(CriError):
@@ -74,7 +63,7 @@ async def _find_unlisted(run: Execution) -> list[str]:
     """Ids of containers that run in the pod's cgroup but are not listed; the PLEG gets a report. Kills the processes of
     containers that have ended for the runtime, and the leftover ones of cancelled starts of unlisted containers. Raises
     CriError."""
-    await _end_remains(run)
+    await end_remains(run, ended_ids(run.state.runtime))
     tree, cgroup = pod_processes.tree(), pod_processes.path(run.state.acquired.cgroup_parent)
     found = pod_processes.running_in(tree, cgroup) if cgroup else set()
     waiting = pod_processes.waiting_in(tree, cgroup) if cgroup else {}
@@ -90,35 +79,6 @@ async def _find_unlisted(run: Execution) -> list[str]:
     if missing:
         run.services.actor.tell(PLEG, ContainersUnlisted(run.state.uid, missing))
     return missing
-
-
-async def _end_remains(run: Execution) -> None:
-    """Kill the processes of containers and sandboxes that the runtime lists as ended. Raises CriError if that takes too
-    long."""
-    cgroup, runtime = pod_processes.path(run.state.acquired.cgroup_parent), run.state.runtime
-    if not cgroup or runtime is None:
-        return
-    ended = {instance.id for instance in runtime.containers if instance.state is CriContainerState.EXITED}
-    ended |= {sandbox.id for sandbox in runtime.sandboxes if not sandbox.ready}
-    tree = pod_processes.tree()
-    remains = _remains(tree, cgroup, ended)
-    for container_id, inner in sorted(remains.items()):
-        tree.kill(inner)
-        text = "pod %s: killed the processes of %s, which has ended for the runtime"
-        run.services.actor.log.warning(text, run.state.label, container_id)
-    for _ in range(int(scaled(REMAINS_SECONDS) / _POLL_SECONDS) if remains else 0):
-        if not _remains(tree, cgroup, ended):
-            return
-        await asyncio.sleep(_POLL_SECONDS)
-    if remains:
-        raise CriError(
-            "ListContainers", "FAILED_PRECONDITION", f"killed processes have not ended: {', '.join(remains)}"
-        )
-
-
-def _remains(tree: CgroupTree, cgroup: str, ended: set[str]) -> dict[str, str]:
-    found = pod_processes.cgroups_with_programs(tree, cgroup)
-    return {name: inner for name, inner in found.items() if name in ended}
 
 
 def _listed_ids(run: Execution) -> set[str]:

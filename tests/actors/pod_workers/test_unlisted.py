@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ class Remains:
     def __init__(self, container_id: str) -> None:
         self.there = {f"/kubepods/podu/{container_id}": [os.getpid()]}
         self.killed: list[str] = []
+        self.when_killed: Callable[[], None] = lambda: None
 
     def children(self, cgroup: str) -> list[str]:
         return [path.removeprefix(f"{cgroup}/") for path in self.there if path.startswith(f"{cgroup}/")]
@@ -111,6 +113,7 @@ class Remains:
 
     def kill(self, cgroup: str) -> int:
         self.killed.append(cgroup)
+        self.when_killed()
         return len(self.there.pop(cgroup, []))
 
 
@@ -131,6 +134,23 @@ async def test_what_has_ended_for_the_runtime_and_runs_is_killed_before_another_
         await node.pass_time(30)
         await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
         assert tree.killed == [f"/kubepods/podu/{first.id}"]
+
+
+async def test_what_was_stopped_for_another_sandbox_and_runs_on_is_killed_first(tmp_path: Path, monkeypatch) -> None:
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        await node.settled()
+        (first,) = node.containers("a")
+        tree = Remains(first.id)
+        sandboxes_at_kill: list[int] = []
+        tree.when_killed = lambda: sandboxes_at_kill.append(node.count_of("RunPodSandbox"))
+        monkeypatch.setattr(pod_processes, "tree", lambda: tree)
+        node.fake.lose_sandbox(next(iter(node.fake.world.sandboxes)))
+        await node.relist()
+        await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"), "it runs in another sandbox")
+        assert tree.killed == [f"/kubepods/podu/{first.id}"]
+        assert sandboxes_at_kill == [1], "only the first sandbox has been there"
 
 
 async def test_listed_containers_block_nothing(tmp_path: Path, monkeypatch) -> None:
