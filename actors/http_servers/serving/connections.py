@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.iostream import IOStream
+from tornado.iostream import IOStream, SSLIOStream
+from tornado.netutil import ssl_wrap_socket
 
 from .request_heads import RequestHeads
 
@@ -118,7 +119,21 @@ class BoundedServer(HTTPServer):
                 IOLoop.current().call_later(_PAUSE_SECONDS, self._listen, sock)
                 return
             connection.setblocking(False)
-            self._handle_connection(connection, address)
+            self._open(connection, address)
+
+    def _open(self, connection: socket.socket, address: Any) -> None:
+        """tornado's own method loads the host's CA certificates at the first connection, in 30 ms and 1 MiB, which no
+        server reads."""
+        sizes: dict[str, Any] = {"max_buffer_size": self.max_buffer_size, "read_chunk_size": self.read_chunk_size}
+        if self.ssl_options is None:
+            self.handle_stream(IOStream(connection, **sizes), address)
+            return
+        try:
+            wrapped = ssl_wrap_socket(connection, self.ssl_options, server_side=True, do_handshake_on_connect=False)
+        except OSError:  # the client is gone
+            connection.close()
+            return
+        self.handle_stream(SSLIOStream(wrapped, ssl_options=self.ssl_options, **sizes), address)
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         while len(self._unauthenticated) >= self._max_unauthenticated:
