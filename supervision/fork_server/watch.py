@@ -17,11 +17,13 @@ from ..spec import Policy
 from ..time_scale import scaled
 from .loop import Loop
 from .process_entry import ProcessEntry
+from .starvation import Starvation
 from .table import ProcessTable
 
 _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0
 _LATE_SECONDS = 2.0
+_DISK_SECONDS = 10.0
 _DELAY_MEMORY_SECONDS = 10.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM_BYTES = 256
@@ -73,6 +75,7 @@ class Watch:
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
         self._delay = RecentDelay()
+        self._silences, self._busy = Starvation(), Starvation()
         loop.call_later(self._tick, self._check_all)
 
     def reschedule(self) -> None:
@@ -103,9 +106,12 @@ class Watch:
             return
         if child.state == "starting":
             allowed = max(allowed, child.policy.start_seconds)
-        silent = now - max(process.status_entry.heartbeat, process.ordered_at)
-        if silent <= allowed + self._leniency(now):
+        last = max(process.status_entry.heartbeat, process.ordered_at)
+        silent = now - last
+        if silent <= allowed / 2 or silent <= allowed + self._leniency(now, self._silences, child, last):
             return
+        if silent <= _DISK_SECONDS and process_stat.state(process.pid) == "D":
+            return  # it waits for a disk; a kill takes effect no sooner
         if child.policy.busy_seconds and process.status_entry.busy_since and not is_stopped(process.pid):
             return  # `_check_busy` covers this
         self.end_hung(child, f"no heartbeat for {silent:.1f} s")
@@ -118,12 +124,15 @@ class Watch:
             return
         since = entry.busy_since
         allowed = max(child.policy.busy_seconds, entry.allowance_seconds)
-        if since and now - since > allowed + self._leniency(now):
+        if not since or now - since <= allowed / 2:
+            return
+        if now - since > allowed + self._leniency(now, self._busy, child, since):
             self.end_hung(child, f"busy for {now - since:.1f} s with one step")
 
-    def _leniency(self, now: float) -> float:
-        """Seconds to allow in addition: twice the recent delay of the fork server itself."""
-        return 2 * self._delay.worst(now)
+    def _leniency(self, now: float, waits: Starvation, child: ProcessEntry, since: float) -> float:
+        """Seconds to allow in addition: twice the recent delay of the fork server itself, or what the child has waited
+        for a processor."""
+        return max(2 * self._delay.worst(now), waits.seconds(child.name, child.process.pid, since, now))
 
     def end_hung(self, child: ProcessEntry, text: str) -> None:
         """Have a hung child write its stacks, then kill it."""

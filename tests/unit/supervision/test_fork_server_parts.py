@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -200,11 +200,11 @@ def test_heartbeats_are_checked_often_enough_for_the_shortest_policy() -> None:
 class _Watched:
     """One child of the fork server, in service, watched for a while."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, program: Sequence[str] = ("sleep", "60")) -> None:
         self.table = ProcessTable(TREE, {})
         self.killed: list[tuple[str, str]] = []
         self.child = present(self.table.get("a"))
-        self.process = subprocess.Popen(["sleep", "60"])
+        self.process = subprocess.Popen(program)
         self.child.state, self.child.policy = "running", policy
         self.child.process.forked(self.process.pid)
         self.entry = StatusPage(1).take()
@@ -253,6 +253,21 @@ def test_an_actor_that_makes_one_step_after_the_other_is_not_hung_though_no_hear
         many.entry.end()
 
     assert many.watch(0.8, meanwhile=step) == []
+
+
+@pytest.mark.parametrize("policy", [Policy(heartbeat_seconds=0.2), Policy(heartbeat_seconds=60, busy_seconds=0.2)])
+def test_an_actor_that_waits_for_a_processor_is_not_hung(policy: Policy) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    starved = _Watched(policy, ["sh", "-c", "while :; do :; done"])
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
+        for pid in (starved.process.pid, other.pid):
+            os.sched_setaffinity(pid, {cpu})
+        os.sched_setscheduler(starved.process.pid, os.SCHED_IDLE, os.sched_param(0))
+        starved.entry.begin(padded("m.T"), time.monotonic())
+        try:
+            assert starved.watch(1.0) == []
+        finally:
+            other.kill()
 
 
 def test_an_actor_stopped_by_a_signal_is_hung_during_any_work() -> None:
