@@ -90,6 +90,7 @@ client.py             asks the fork server or any actor from outside the tree: f
 cli/                  the `supervise` subcommands for a running agent: all except `start`
 system_base.py        a Thespian system base on this engine
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
+fake_port.py          the port of an actor in a test: records what the actor does, and answers its questions
 fake_answers.py       the test's answers to the actor's questions
 fake_disposables.py   runs the test's functions in place of disposable processes
 virtual_clock.py      a clock that only a test moves

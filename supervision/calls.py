@@ -23,7 +23,7 @@ class Timer(Protocol):
 
 
 class Port(Protocol):
-    """Implemented by `port.ActorPort` and `harness.HarnessPort`."""
+    """Implemented by `port.ActorPort` and `fake_port.FakePort`."""
 
     name: ActorName
     incarnation: int
