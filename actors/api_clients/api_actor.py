@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
 MAX_WARNINGS: Final = 100
-"""Buckets in bytes, as the kubelet's: 64 to 16 MiB."""
+"""Different warnings of the server that are logged; further ones are not."""
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 
@@ -40,7 +40,7 @@ class ApiActor(Actor):
         """The result of the last load of the kubeconfig."""
         self._certificate = ""
         """PEM file from cert_manager that replaces the kubeconfig's own certificate."""
-        self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
+        self._mode: Literal["standalone", "joining", "joined", "unreachable"] = "standalone"
         self._error = ""
         self._server_warnings: set[str] = set()
         """Warnings of the server that are in the log."""
@@ -77,29 +77,32 @@ class ApiActor(Actor):
             await self._load()
 
     async def _follow(self) -> None:
-        """Load again when a file of the credentials has changed or appeared."""
+        """Load again when a file of the credentials has changed or appeared, or the last load may succeed now."""
         if self.client is not None:
             self.client.plugin_metrics.tell_rest(time.time())
-        files = self.client.access.files if self.client is not None else (self.agent.kubeconfig,)
-        if stamp_of(files) != self._stamp:
+        if stamp_of(self._files()) != self._stamp:
             await self._load()
+
+    def _files(self) -> tuple[str, ...]:
+        """The kubeconfig first, then the files that it names, once they are known."""
+        return self.client.access.files if self.client is not None else (self.agent.kubeconfig,)
 
     async def _load(self) -> None:
         """Use the current kubeconfig; if it is unusable, keep the present credentials."""
         from actors.shared.api import kubeconfig
 
-        path = self.agent.kubeconfig
+        path, before = self.agent.kubeconfig, stamp_of(self._files())
         try:
             access = await kubeconfig.load_later(path, self._loaded)
             self._loaded = access
             if self._certificate:
                 access = access.with_certificate(self._certificate)
         except kubeconfig.KubeconfigError as error:
-            self._stamp = stamp_of(self.client.access.files if self.client is not None else (path,))
-            waits = self.agent.bootstrap_kubeconfig and self._stamp[0][3] < 0
+            self._stamp = () if error.may_pass else before
+            waits = self.agent.bootstrap_kubeconfig and before[0][3] < 0
             self.failed(NoCredentials(0, "NoCredentials", f"{path} is not there yet" if waits else str(error)))
             return
-        stamp = stamp_of(access.files)
+        stamp = as_read(before, stamp_of(access.files))
         if self.client is None or access != self.client.access or stamp != self._stamp:
             self._stamp = stamp
             await self._use(access)
@@ -148,7 +151,7 @@ class ApiActor(Actor):
         if error.status and error.status != 401 and error.status < 500:
             self.answered()
             return
-        mode: Literal["away", "joining"] = "joining" if self._mode == "joining" else "away"
+        mode: Literal["unreachable", "joining"] = "joining" if self._mode == "joining" else "unreachable"
         if not self._error or self._mode != mode:
             self.log.warning("the API server does not answer: %s", error)
         self._mode, self._error = mode, str(error)
@@ -182,6 +185,12 @@ def stamp_of(files: tuple[str, ...]) -> Stamp:
         except OSError:
             found.append((path, 0, 0, -1))
     return tuple(found)
+
+
+def as_read(before: Stamp, after: Stamp) -> Stamp:
+    """The stamp of the files as they were read between the two: one that was replaced meanwhile is read again."""
+    earlier = {entry[0]: entry for entry in before}
+    return tuple(earlier.get(entry[0], entry) for entry in after)
 
 
 def client_limits(qps: float, burst: int) -> dict[str, Any]:
