@@ -6,6 +6,7 @@
 - `node_status/`: the status: its inputs and its computation
 - `own_objects`: Node and Lease as the API server answers with them
 - `status_sync`: when the status is written; `node_writer`: the requests that create the Node and patch its status
+- `first_ready`: writes the first Ready of a start at once
 - `node_events`: events of the Node
 - `startup_times`: metrics of the way from boot to the first Ready
 - `managed_network`: whether a managed container runtime gives pods the addresses that the cluster gave this node;

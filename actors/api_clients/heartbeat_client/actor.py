@@ -36,6 +36,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from ..messages import EVENT_CLIENT
 from . import resolver_limits
+from .first_ready import FirstReady
 from .lease import JITTER, renew_seconds
 from .lease_renewal import LeaseRenewal
 from .network_check import NetworkCheck
@@ -56,9 +57,6 @@ from .serving_addresses import ServingAddresses
 from .startup_times import StartupTimes, agent_started, since_boot
 from .status_sync import StatusSync, StatusSyncClocks
 
-FAST_SECONDS: Final = 0.1
-FAST_LIMIT: Final = 120.0
-"""A new node is checked at this interval, up to this limit, until it is ready."""
 VOLUMES_SECONDS: Final = 0.2
 """Volumes that come into use within this time are written together."""
 WATCHED_SECONDS: Final = 1.0
@@ -192,7 +190,10 @@ class HeartbeatClient(ApiActor):
             self._report_written(created)
         self.every(float(self.agent.config.nodeStatusUpdateFrequency), self._sync, jitter=JITTER)
         await self._sync()
-        await self._until_ready()
+        first = FirstReady(
+            self._writer, self._status, watched=self._watched_node, observe=self._observe_node, write=self._sync
+        )
+        await first.run(self._clocks.monotonic, self.pause)
 
     async def _sync(self) -> None:
         """Compute the status, and write it when that is due."""
@@ -237,21 +238,6 @@ class HeartbeatClient(ApiActor):
         if is_ready(computed.node):
             for metric, value in self._times.ready(since_boot()).items():
                 self.metrics.gauge(metric, value)
-
-    async def _until_ready(self) -> None:
-        """Write the first Ready at once, not at the next regular time."""
-        end = self._clocks.monotonic() + FAST_LIMIT
-        while self._clocks.monotonic() < end:
-            node = self._writer.node
-            if node is None or is_ready(node):
-                return
-            if not pod_cidr(node):  # the runtime may have no network before it gets the cluster's
-                node = await self._watched_node() or node
-                if pod_cidr(node):
-                    self._observe_node(node)
-            if is_ready(self._status.compute(node).node):
-                await self._sync()
-            await self.pause(FAST_SECONDS)
 
     # -- events and log -----------------------------------------------------------------------------------------------
     def _record(self, event: RecordEvent) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.heartbeat_client.actor import VOLUMES_SECONDS
+from actors.api_clients.heartbeat_client.node_writer import TRIES
 from actors.api_clients.messages import (
     GetObject,
     NodePressure,
@@ -268,6 +269,22 @@ def test_a_write_that_fails_is_tried_again_at_once(play, failures):
             assert node.status("MemoryPressure") == "True"
             assert node.condition("MemoryPressure")["reason"] == "KubeletHasInsufficientMemory"
             assert node.events()[-1] == "NodeHasInsufficientMemory"
+
+    play(story)
+
+
+def test_a_server_that_refuses_the_first_ready_is_not_asked_all_the_time(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.until(lambda: node.registered, "node")
+            await node.quiet()
+            refused = server.fault("status", verb="patch", resource="nodes/status", times=1000)
+            await node.runtime()
+            for _ in range(20):
+                await node.pass_time(0.1)
+            assert len(node.requests_for("patch", "nodes/status")) <= TRIES
+            server.faults.remove(refused)
+            await node.until(lambda: node.status("Ready") == "True", "Ready", step=1.0)
 
     play(story)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.heartbeat_client.actor import FAST_SECONDS
+from actors.api_clients.heartbeat_client.first_ready import FAST_SECONDS
 from actors.api_clients.messages import GetObject, ObjectState
 from actors.pleg.messages import PodNetwork
 from tests.support.apiserver import ApiServer
