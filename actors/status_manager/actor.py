@@ -17,6 +17,7 @@ from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
+from actors.shared.kube.pod import Pod
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -212,33 +213,33 @@ class StatusManager(Actor):
 
     def _recompute(self, uid: str) -> None:
         before = self.table.get(uid)
-        if before is not None:
-            after = self._with_status(before)
-            self.table.put(after)
-            self._served.changed(after)
-            if probe_address(after) != probe_address(before):
-                self.tell(PROBER, PodAddress(uid, probe_address(after)))
-
-    def _with_status(self, before: TrackedPod) -> TrackedPod:
-        """The pod with its current status."""
+        if before is None:
+            return
         api_pod = self.table.api_pod(before)
         latest = with_base(before, api_pod) if self.table.api.synced else before
+        after = self._with_status(latest, api_pod)
+        if self._readiness.file.changed:
+            self._saver.save()  # saved before it is reported: the next incarnation must not know less
+        if after.status != latest.status:
+            self._measure(latest, after)
+        self.table.put(after)
+        self._served.changed(after)
+        if probe_address(after) != probe_address(before):
+            self.tell(PROBER, PodAddress(uid, probe_address(after)))
+
+    def _with_status(self, latest: TrackedPod, api_pod: Pod | None) -> TrackedPod:
+        """The pod with its current status. `api_pod`: the API copy."""
         pod = latest.pod if api_pod is None else msgspec.structs.replace(latest.pod, status=api_pod.status)
         observation = PodStatusInput(
             latest.observed,
             pod,
             self._readiness.of(latest),
             self._clocks.wall_ns(),
-            self._devices.claims_of(before.uid),
-            self._devices.health_of(before.uid),
+            self._devices.claims_of(latest.uid),
+            self._devices.health_of(latest.uid),
         )
         status = compute(observation, self._node.current, last_status(latest, api_pod))
-        after = msgspec.structs.replace(latest, status=status)
-        if self._readiness.file.changed:
-            self._saver.save()  # saved before it is reported: the next incarnation must not know less
-        if status != latest.status:
-            self._measure(latest, after)
-        return after
+        return msgspec.structs.replace(latest, status=status)
 
     def _measure(self, before: TrackedPod, after: TrackedPod) -> None:
         old, new = before.status, after.status
