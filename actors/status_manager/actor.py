@@ -17,7 +17,6 @@ from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
-from actors.shared.kube.pod import Pod
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -41,6 +40,7 @@ from .messages import (
     ProbeResult,
 )
 from .node_facts import NodeFacts
+from .pods.api_pods import ApiPod
 from .pods.pod_table import PodTable
 from .pods.tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 from .readiness.readiness_file import ReadinessFile
@@ -227,7 +227,7 @@ class StatusManager(Actor):
         if probe_address(after) != probe_address(before):
             self.tell(PROBER, PodAddress(uid, probe_address(after)))
 
-    def _with_status(self, latest: TrackedPod, api_pod: Pod | None) -> TrackedPod:
+    def _with_status(self, latest: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
         """The pod with its current status. `api_pod`: the API copy."""
         pod = latest.pod if api_pod is None else msgspec.structs.replace(latest.pod, status=api_pod.status)
         observation = PodStatusInput(
