@@ -12,6 +12,7 @@ from actors.pod_workers.containers.host_addresses import node_ips
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.observation import observed, probed, same
+from actors.pod_workers.pod.orders import with_lost
 from actors.pod_workers.pod.results import RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
@@ -118,7 +119,8 @@ class Execution:
         """Add the termination messages of its containers, if the pod is known, and the containers that the runtime does
         not list."""
         pod, agent = self.state.wanted.pod, self.services.agent
-        if needs_process_check(runtime, self.state.runtime, self.state.unlisted):
+        lost = bool(with_lost(self.state, runtime).lost)
+        if needs_process_check(runtime, self.state.runtime, self.state.unlisted, lost=lost):
             self.find_unlisted(runtime)
         if pod is None:
             return runtime

@@ -19,7 +19,8 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     state = state.due_by(active_deadline(state))
     if state.view.stale or state.runtime is None:
         return Step(state, (ReadRuntime(),))
-    if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
+    known = bool(state.runtime.sandboxes) and not state.unlisted.running
+    if known and actions_of(state, facts.now, facts.maximum_backoff).done:
         if facts.ends_pods and RoundPart.KILL_ORDER not in state.done:
             return Step(state.did(RoundPart.KILL_ORDER), (AskForKillOrder(),))
         return Step(state.after(PodWorkerEvent.TERMINATE))

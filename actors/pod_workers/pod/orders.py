@@ -16,7 +16,7 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
 from .resize_progress import ResizeProgress, without_request
-from .runtime import lost, with_addresses
+from .runtime import lost, lost_meanwhile, with_addresses
 from .state import PodState, replace
 from .state_values import ContainerInstance
 from .table import PodWorkerPhase
@@ -101,9 +101,12 @@ class RuntimeChanged(PodEvent, frozen=True):
 
 
 def with_lost(state: PodState, runtime: PodRuntime) -> PodState:
-    """Note the containers that the runtime has lost since the known state, and forget those that it has again."""
+    """Note the containers that the runtime has lost since the known state, or since the last report of a pod of which
+    nothing is known yet, and forget those that it has again."""
     again = [name for name in state.lost if runtime.newest(name) is not None]
-    for name, sandbox_id in lost(state.runtime, runtime).items():
+    pod = state.wanted.pod if state.runtime is None else None
+    gone = lost_meanwhile(pod, runtime) if pod is not None else lost(state.runtime, runtime)
+    for name, sandbox_id in gone.items():
         state = state.with_attempts([name], lost=sandbox_id)
     return state.with_attempts(again, lost="")
 

@@ -4,14 +4,20 @@ for the termination messages."""
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import Final
 
 import msgspec
 
 from actors.pod_workers.containers.files import termination_log, termination_message
 from actors.pod_workers.containers.names import log_directory_name, log_path
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, is_running
-from actors.shared.kube.pod import Pod
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.kube.pods import all_containers
+from actors.shared.kube.restart_policy import can_restart_all, may_restart
+
+UNKNOWN_SANDBOX: Final = "unknown"
+"""In place of the id of a sandbox: it is not known in which one the container ran."""
 
 
 def alive(runtime: PodRuntime) -> list[CriContainer]:
@@ -46,6 +52,32 @@ def lost(before: PodRuntime | None, now: PodRuntime) -> dict[str, str]:
     them: the id of the sandbox of each, by name."""
     instance = {one.name: one.sandbox_id for one in before.containers if is_running(one)} if before is not None else {}
     return {name: sandbox for name, sandbox in instance.items() if now.newest(name) is None}
+
+
+def lost_meanwhile(pod: Pod, now: PodRuntime) -> dict[str, str]:
+    """The containers that the runtime has lost while no agent ran: they run by the status that the API server has, or
+    have ended for good, and the runtime has no instance of them. UNKNOWN_SANDBOX by name.
+
+    A completed init container may be removed, by the agent too. So may all containers of a pod that restarts all of
+    them.
+    """
+    if can_restart_all(pod):
+        return {}
+    shown = {one.name: one for one in (*pod.status.initContainerStatuses, *pod.status.containerStatuses)}
+    started = [one.name for one in pod.spec.initContainers if _runs(shown.get(one.name))]
+    started += [
+        one.name for one in pod.spec.containers if _runs(shown.get(one.name)) or _is_over(pod, one, shown.get(one.name))
+    ]
+    return {name: UNKNOWN_SANDBOX for name in started if now.newest(name) is None}
+
+
+def _runs(status: ContainerStatus | None) -> bool:
+    return status is not None and status.state.running is not None
+
+
+def _is_over(pod: Pod, container: Container, status: ContainerStatus | None) -> bool:
+    ended = status.state.terminated if status is not None else None
+    return ended is not None and not may_restart(pod, container, ended.exitCode, init=False)
 
 
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:

@@ -33,9 +33,14 @@ class UnlistedContainers(msgspec.Struct, frozen=True):
 NOTHING = UnlistedContainers()
 
 
-def needs_process_check(runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers) -> bool:
+def needs_process_check(
+    runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers, *, lost: bool = False
+) -> bool:
     """Whether the processes of the pod must be checked: the runtime lists no running sandbox or container and this
-    worker has never seen one, or it no longer lists one that ran, or unlisted containers are known already."""
+    worker has never seen one, or it no longer lists one that ran, or unlisted containers are known already. `lost`:
+    containers of the pod count as lost."""
+    if lost:
+        return True
     if before is None and not known.running:
         return not alive(runtime)
     return bool(known.running) or any(_vanished_instances(runtime, before, known))

@@ -44,6 +44,11 @@ def restarted() -> Step:
     return step
 
 
+def removed() -> Step:
+    """Another program removes container a; the agent does not see it before it is killed."""
+    return at_once(lambda on: on.fake.world.containers.pop(on.container("a").id))
+
+
 def rebooted() -> Step:
     """The machine starts anew: the runtime knows the pod, of which nothing runs."""
 
@@ -178,6 +183,28 @@ ROWS = [
             restarted(),
             waits(5),
             asked(re.compile(r"StopContainer a \d+"), "StopPodSandbox"),
+        ),
+    ),
+    Row(
+        "a container with Never that another program removes while the agent is away has run once",
+        "kubelet_pods.go, convertToAPIContainerStatuses: it was running, so that it ended with 137",
+        pod(restartPolicy="Never"),
+        (
+            removed(),
+            restarted(),
+            shows({"phase": "Failed", "containers.a": "terminated 137 ContainerStatusUnknown"}),
+            asked_times("StartContainer a", 1),
+        ),
+    ),
+    Row(
+        "a container with OnFailure that another program removes while the agent is away runs again",
+        "kubelet_pods.go, convertToAPIContainerStatuses: it was running, so that it ended with 137",
+        pod(restartPolicy="OnFailure"),
+        (
+            removed(),
+            restarted(),
+            shows({"phase": "Running", "containers.a": "running"}),
+            asked_times("StartContainer a", 2),
         ),
     ),
     Row(

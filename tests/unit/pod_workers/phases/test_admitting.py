@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.pod.orders import KillOrdered, PodRemoved
-from actors.pod_workers.pod.results import Interrupted, RuntimeObserved
+from actors.pod_workers.pod.results import Interrupted, RuntimeObserved, UnlistedFound
 from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.pod_workers.pod.unlisted import UnlistedContainers
 from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
 
@@ -33,6 +34,14 @@ def test_a_pod_that_is_evicted_ends_with_the_reason_of_the_order():
 def test_a_pod_that_ran_to_its_end_before_ends():
     over = RuntimeObserved(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
     assert decide(over).state.phase is PodWorkerPhase.TERMINATING
+
+
+def test_a_pod_with_containers_that_the_runtime_does_not_list_is_not_ended_as_one_that_lost_them():
+    gone = RuntimeObserved(runtime()).apply(
+        RuntimeObserved(runtime(ran(), at=0.5)).apply(wanted(pod(restartPolicy="Never")))
+    )
+    assert decide(gone).state.phase is PodWorkerPhase.TERMINATING
+    assert effects(decide(UnlistedFound(UnlistedContainers(frozenset({"a-0"}))).apply(gone))) == ["Admit"]
 
 
 def test_the_shutdown_manager_is_queried_first_on_a_node_with_shutdown_windows():

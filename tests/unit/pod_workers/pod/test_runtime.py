@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.orders import RuntimeChanged
+import msgspec
+import pytest
+
+from actors.pod_workers.pod.orders import PodWanted, RuntimeChanged
 from actors.pod_workers.pod.results import RuntimeObserved
-from actors.pod_workers.pod.runtime import alive, created, remains, with_addresses
+from actors.pod_workers.pod.runtime import alive, created, lost_meanwhile, remains, with_addresses
 from actors.pod_workers.pod.state import PodState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
+from actors.shared.kube.codec import decode_pod
 
 
 def runtime(*boxes: tuple[str, bool, list[str]]) -> PodRuntime:
@@ -65,3 +69,51 @@ def test_a_container_that_ran_and_is_gone_is_lost_until_the_runtime_has_one_of_i
     assert seen(3, CriContainerState.RUNNING).apply(gone).lost == {}
     ended = seen(2, CriContainerState.EXITED).apply(ran)
     assert seen(3).apply(ended).lost == {}
+
+
+RUNNING: dict[str, object] = {"running": {"startedAt": "2024-01-01T00:00:00Z"}}
+
+
+def shown(name: str, state: object) -> dict[str, object]:
+    rest = {"lastState": {}, "ready": False, "restartCount": 0, "image": "x", "imageID": "x"}
+    return {"name": name, "state": state, **rest}
+
+
+def ended(code: int) -> dict[str, object]:
+    return {"terminated": {"exitCode": code}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "states", "names"),
+    [
+        ("Always", {"i": RUNNING, "a": {"waiting": {}}}, {"i"}),
+        ("Never", {"i": ended(0), "a": RUNNING, "b": ended(1)}, {"a", "b"}),
+        ("OnFailure", {"i": ended(0), "a": ended(1), "b": ended(0)}, {"b"}),
+        ("Always", {"a": ended(0), "b": RUNNING}, {"b"}),
+        ("Never", {}, set()),
+    ],
+)
+def test_what_the_runtime_lost_while_no_agent_ran_is_told_by_the_last_status(policy, states, names):
+    status = {
+        "initContainerStatuses": [shown(name, states[name]) for name in "i" if name in states],
+        "containerStatuses": [shown(name, states[name]) for name in "ab" if name in states],
+    }
+    one = {"image": "x"}
+    spec = {"restartPolicy": policy, "initContainers": [one | {"name": "i"}]}
+    spec |= {"containers": [one | {"name": "a"}, one | {"name": "b"}]}
+    pod = decode_pod(msgspec.json.encode({"metadata": {"uid": "u"}, "spec": spec, "status": status}))
+    state = PodWanted(pod, b"{}").apply(PodState(uid="u"))
+    assert RuntimeObserved(PodRuntime(uid="u", at=1)).apply(state).lost.keys() == names
+    there = [CriContainer(id=name, name=name, pod_uid="u", state=CriContainerState.EXITED) for name in "iab"]
+    assert RuntimeObserved(PodRuntime(uid="u", containers=there, at=1)).apply(state).lost == {}
+    seen = RuntimeObserved(PodRuntime(uid="u", at=1)).apply(PodState(uid="u"))
+    assert RuntimeObserved(PodRuntime(uid="u", at=2)).apply(PodWanted(pod, b"{}").apply(seen)).lost == {}
+
+
+def test_the_agent_itself_removes_containers_when_all_of_a_pod_start_again():
+    rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]
+    container = {"name": "a", "image": "x", "restartPolicy": "Never", "restartPolicyRules": rules}
+    status = {"containerStatuses": [shown("a", RUNNING)]}
+    body = {"metadata": {"uid": "u"}, "spec": {"restartPolicy": "Never", "containers": [container]}, "status": status}
+    pod = decode_pod(msgspec.json.encode(body))
+    assert lost_meanwhile(pod, PodRuntime(uid="u")) == {}

@@ -27,6 +27,7 @@ def test_processes_are_searched_at_the_first_empty_status_and_while_containers_a
     assert needs_process_check(EMPTY, None, NOTHING)
     assert needs_process_check(PodRuntime(uid="u", containers=[ENDED]), None, NOTHING)
     assert not needs_process_check(WHOLE, None, NOTHING)
+    assert needs_process_check(WHOLE, None, NOTHING, lost=True)
     assert needs_process_check(EMPTY, EMPTY, DENIED)
     assert needs_process_check(WHOLE, EMPTY, DENIED)
 
