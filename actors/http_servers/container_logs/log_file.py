@@ -21,6 +21,13 @@ class LogFile(msgspec.Struct, frozen=True):
     container_id: str
     path: str
 
+    def unreadable(self, pod: str, why: str) -> HttpError:
+        """The error when the file cannot be opened. As in the kubelet, a container without an ID, which has never
+        started or which the runtime has lost, is terminated."""
+        if self.container_id:
+            return HttpError(400, f"the log of {self.container} cannot be read: {why}")
+        return HttpError(400, f'container "{self.container}" in pod "{pod}" is terminated')
+
     def runs_in(self, status: PodStatus) -> bool:
         """Whether this container is still running."""
         found = _status_of(status, self.container)

@@ -52,7 +52,7 @@ async def _stream(handler: ServerHandler, found: FoundPod, log: LogFile, query: 
             await handler.flush()
         handler.finish()
     except LogUnavailable as error:
-        raise HttpError(400, f"the log of {log.container} cannot be read: {error}") from None
+        raise log.unreadable(metadata.name, str(error)) from None
     except StreamClosedError:
         return
 

@@ -14,13 +14,14 @@ from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.usage.sample import CACHED_SECONDS, FRESH_SECONDS
 from actors.shared.cri.errors import CriError
 
-_TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
+_TRUE: Final = ["true"]
+"""As in the kubelet, any other value, and a second one, are ignored."""
 
 
 async def get(handler: ServerHandler) -> None:
     from actors.http_servers.usage.summary import summary
 
-    small = handler.get_query_argument("only_cpu_and_memory", "") in _TRUE
+    small = handler.get_query_arguments("only_cpu_and_memory", strip=False) == _TRUE
     most = FRESH_SECONDS if small else CACHED_SECONDS
     try:
         sample = await handler.state.collector.sample(most, disks=not small)

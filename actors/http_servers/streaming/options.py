@@ -52,7 +52,10 @@ def ports(query: Query, *, websocket: bool) -> list[int]:
     """The ports of a WebSocket, from the query; SPDY names them in its streams. Raises OptionsError."""
     if not websocket:
         return []
-    texts = [text for value in query.get("port", ()) for text in value.split(",")]
+    values = list(query.get("port", ()))
+    if not all(values):
+        raise OptionsError('query parameter "port" cannot be empty')
+    texts = [text for value in values for text in value.split(",")]
     if not texts:
         raise OptionsError('query parameter "port" is required')
     found = []

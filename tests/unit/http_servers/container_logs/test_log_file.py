@@ -62,3 +62,13 @@ def test_a_container_without_a_log_is_refused_with_the_reason(state: object, con
     with pytest.raises(HttpError) as refused:
         find_log(POD, status(state, {}), container, previous=False)
     assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("newest", "text"),
+    [("", 'container "c" in pod "p" is terminated'), ("x://new", "the log of c cannot be read: no such file")],
+)
+def test_a_container_that_never_started_is_terminated_rather_than_without_its_file(newest: str, text: str) -> None:
+    log = find_log(POD, status(ended(""), {}, newest=newest), "c", previous=False)
+    refused = log.unreadable("p", "no such file")
+    assert (refused.status, str(refused)) == (400, text)

@@ -37,6 +37,10 @@ def test_a_command_has_its_words_in_order() -> None:
 def test_a_websocket_names_its_ports_before() -> None:
     assert ports({"port": ["80,443", "8080"]}, websocket=True) == [80, 443, 8080]
     assert ports({}, websocket=False) == []
+    with pytest.raises(OptionsError, match="is required"):
+        ports({}, websocket=True)
+    with pytest.raises(OptionsError, match="cannot be empty"):
+        ports({"port": ["80", ""]}, websocket=True)
 
 
 @given(st.text())
