@@ -132,7 +132,7 @@ def _reserved_cgroups(agent: Agent, host: str) -> Iterator[ConfigProblem]:
     except OSError as error:
         yield ConfigProblem("enforceNodeAllocatable", "", f"{error.strerror}")
         return
-    for field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
+    for _, field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
         if not cgroups.anywhere(path):
             yield ConfigProblem(field, path, "there is no such cgroup: make it before its reservation is enforced")
 

@@ -17,7 +17,7 @@ from ..node_resources import PIDS, NodeResourceTotals, enforced
 from .pod_cgroups import PodCgroups
 from .pod_limits import milli_to_shares, size_name
 from .qos_tiers import QosTiers
-from .reserved_cgroups import OWNERS, reserved_cgroups
+from .reserved_cgroups import failure, owner, reserved_cgroups
 from .systemd_slices import SliceError
 
 ENFORCE_SECONDS: Final = 60.0
@@ -62,18 +62,17 @@ class NodeAllocatableCgroups:
 
     def _hold_reserved(self) -> None:
         """Limit the reserved cgroups that the configuration names."""
-        for field, path, limits in reserved_cgroups(self._agent.config, self._cgroups.driver):
-            whose, name = OWNERS[field], getattr(self._agent.config, field)
+        for entry, field, path, limits in reserved_cgroups(self._agent.config, self._cgroups.driver):
+            name = getattr(self._agent.config, field)
             try:
                 self._tree.apply(path, limits)
             except CgroupError as error:
                 text = f"{field}: {path} is not held to its reservation (tried each minute): {error}"
                 self._warnings.warn(field, text)
-                text = f"Failed to enforce {whose.title()} Cgroup Limits on {quoted(name)}: {error}"
-                self._record("Warning", "FailedNodeAllocatableEnforcement", text)
+                self._record("Warning", "FailedNodeAllocatableEnforcement", failure(entry, name, str(error)))
             else:
                 self._warnings.resolved(field)
-                self._report_enforced(f"Updated limits on {whose} cgroup {name}")
+                self._report_enforced(f"Updated limits on {owner(entry)} cgroup {name}")
 
     def _report_enforced(self, text: str) -> None:
         """Emit the node's event, once in the life of the agent."""

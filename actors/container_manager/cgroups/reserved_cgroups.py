@@ -7,6 +7,7 @@ from typing import Final
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_resource_list
+from actors.shared.kube.go_text import quoted
 from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_names import parse_root, path_of
@@ -15,12 +16,23 @@ from .pod_limits import milli_to_shares, protects_memory
 
 COMPRESSIBLE: Final = "-compressible"
 """An entry with this suffix limits compressible resources only: CPU shares."""
-OWNERS: Final = {"systemReservedCgroup": "system reserved", "kubeReservedCgroup": "kube reserved"}
-"""The name of each field's reservation in the node's events."""
+_OWNERS: Final = {"system-reserved": "system reserved", "kube-reserved": "kube reserved"}
 
 
-def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, CgroupLimits]]:
-    """(field, path of the cgroup, its limits) for each entry of enforceNodeAllocatable about reserved cgroups."""
+def owner(entry: str) -> str:
+    """The name of the reservation of an entry of enforceNodeAllocatable in the events of the node."""
+    return _OWNERS[entry.removesuffix(COMPRESSIBLE)]
+
+
+def failure(entry: str, cgroup: str, why: str) -> str:
+    """The event of the node: the limits cannot be set. `cgroup` as configured."""
+    what = owner(entry).title() + (" Compressible" if entry.endswith(COMPRESSIBLE) else "")
+    return f"Failed to enforce {what} Cgroup Limits on {quoted(cgroup)}: {why}"
+
+
+def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, str, CgroupLimits]]:
+    """(entry, field, path of the cgroup, its limits) for each entry of enforceNodeAllocatable about reserved
+    cgroups."""
     fields = {
         "system-reserved": ("systemReservedCgroup", config.systemReservedCgroup, config.systemReserved),
         "kube-reserved": ("kubeReservedCgroup", config.kubeReservedCgroup, config.kubeReserved),
@@ -30,7 +42,7 @@ def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tupl
         if found is not None:
             field, name, amounts = found
             limits = limits_of(amounts, only_cpu=entry.endswith(COMPRESSIBLE), protects=protects_memory(config))
-            yield field, path_of(parse_root(name, driver), driver), limits
+            yield entry, field, path_of(parse_root(name, driver), driver), limits
 
 
 def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool, protects: bool = False) -> CgroupLimits:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager.cgroups.reserved_cgroups import reserved_cgroups
+from actors.container_manager.cgroups.reserved_cgroups import failure, reserved_cgroups
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_limits import CgroupLimits
 
@@ -17,7 +17,8 @@ RESERVED: dict[str, Any] = {
 
 
 def found(*entries, driver="cgroupfs"):
-    return list(reserved_cgroups(KubeletConfiguration(enforceNodeAllocatable=list(entries), **RESERVED), driver))
+    config = KubeletConfiguration(enforceNodeAllocatable=list(entries), **RESERVED)
+    return [rest for _, *rest in reserved_cgroups(config, driver)]
 
 
 def test_no_reservation_is_enforced_by_default():
@@ -26,14 +27,14 @@ def test_no_reservation_is_enforced_by_default():
 
 def test_cpu_memory_and_process_ids_are_limited_to_the_reservation():
     assert found("pods", "system-reserved", "kube-reserved") == [
-        ("systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512, memory_bytes=1 << 30, pids=1000)),
-        ("kubeReservedCgroup", "/kube/agent", CgroupLimits(memory_bytes=100 << 20)),
+        ["systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512, memory_bytes=1 << 30, pids=1000)],
+        ["kubeReservedCgroup", "/kube/agent", CgroupLimits(memory_bytes=100 << 20)],
     ]
 
 
 def test_a_compressible_entry_limits_cpu_only():
     assert found("system-reserved-compressible") == [
-        ("systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512))
+        ["systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512)]
     ]
 
 
@@ -42,7 +43,7 @@ def test_with_systemd_the_cgroup_is_a_slice(name, path):
     config = KubeletConfiguration(
         enforceNodeAllocatable=["system-reserved"], systemReserved={"cpu": "1"}, systemReservedCgroup=name
     )
-    assert [where for _, where, _ in reserved_cgroups(config, "systemd")] == [path]
+    assert [where for _, _, where, _ in reserved_cgroups(config, "systemd")] == [path]
 
 
 def test_with_tiered_reservation_the_kernel_keeps_their_memory():
@@ -53,4 +54,12 @@ def test_with_tiered_reservation_the_kernel_keeps_their_memory():
         **RESERVED,
     )
     (found,) = reserved_cgroups(config, "cgroupfs")
-    assert found[2] == CgroupLimits(memory_bytes=100 << 20, memory_min=100 << 20)
+    assert found[3] == CgroupLimits(memory_bytes=100 << 20, memory_min=100 << 20)
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [("kube-reserved", "Kube Reserved"), ("system-reserved-compressible", "System Reserved Compressible")],
+)
+def test_an_event_names_the_entry_that_cannot_be_enforced(entry, what):
+    assert failure(entry, "/a", "gone") == f'Failed to enforce {what} Cgroup Limits on "/a": gone'
