@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from actors.shared.linux.beneath import UnsafePathError, clean_relative
@@ -41,7 +41,7 @@ async def write(
     that would leave the volume.
     """
     desired = {"/".join(_check_path(file.path)): file for file in files}
-    names = {path.split("/", 1)[0] for path in desired}
+    names = {path.split("/", 1)[0]: file.owner for path, file in desired.items()}
     points = [path for path in mounts if path.split("/", 1)[0] not in names]
     kept = {path.split("/", 1)[0] for path in points}
     if await _same(directory, desired):
@@ -153,11 +153,12 @@ def _create(path: str, file: File, group: int | None) -> None:
         os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
 
 
-async def _link_names(directory: str, names: set[str], kept: set[str]) -> None:
-    """`kept`: names of directories that stay, because containers have mounts below them."""
-    async for some in pieces(names, _AT_ONCE):
-        for name in some:
-            _link(directory, name)
+async def _link_names(directory: str, names: Mapping[str, int | None], kept: set[str]) -> None:
+    """`names`: with the owner of each link. `kept`: names of directories that stay, because containers have mounts
+    below them."""
+    async for some in pieces(names.items(), _AT_ONCE):
+        for name, owner in some:
+            _link(directory, name, owner)
     async for found in pieces(os.listdir(directory), _AT_ONCE):
         for name in found:
             if not name.startswith("..") and name not in names:
@@ -170,8 +171,10 @@ def _remove_stale(path: str, *, keep: bool) -> None:
         remove_tree(path)
 
 
-def _link(directory: str, name: str) -> None:
+def _link(directory: str, name: str, owner: int | None) -> None:
     link = f"{directory}/{name}"
     if not os.path.islink(link) or os.readlink(link) != f"{DATA}/{name}":
         remove_tree(link)
         os.symlink(f"{DATA}/{name}", link)
+        if owner is not None:
+            os.lchown(link, owner, -1)

@@ -21,6 +21,7 @@ async def test_a_file_has_its_owner_and_the_group_of_the_pod(tmp_path: Path) -> 
     token, other = (volume / "token").stat(), (volume / "other").stat()
     assert (token.st_uid, token.st_gid, token.st_mode & 0o777) == (1001, OWN + 1, 0o640)
     assert (other.st_uid, other.st_gid) == (os.getuid(), OWN + 1)
+    assert [os.lstat(volume / name).st_uid for name in ("token", "other")] == [1001, os.getuid()]
 
 
 async def test_a_file_with_an_owner_keeps_its_mode_where_the_pod_has_no_group(tmp_path: Path) -> None:
