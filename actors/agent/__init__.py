@@ -10,6 +10,7 @@ doctor/                  `supervise doctor`: checks everything that keeps the no
 engine_settings.py       what the engine's commands need to know of this agent: its files, its tree, its policy
 guessed_words.py         maps words of kubectl users to commands of `supervise`
 inspection/              `supervise pods`, `describe pod`, `events`: what runs on this node, and why something does not
+logged_pod.py            the pod whose log `supervise logs` shows, by the agent or without one
 manifest_check.py        `supervise manifest check FILE...`: checks pod manifests by the rules of the static pod path
 manual.py                `supervise man DIR`: the manual pages, made from the parser of all commands
 memory_profile/          the memory profile: the functions and names that actors use

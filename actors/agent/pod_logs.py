@@ -10,29 +10,20 @@ import time
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
-from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, GetConfigz
 from actors.http_servers.container_logs.log_file import LogFile, find_log
 from actors.http_servers.container_logs.log_opener import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.http_error import HttpError
-from actors.shared.config.paths import state_dir_of
-from actors.shared.config.start import start_records
-from actors.shared.kube.codec import ObjectError, decode
-from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
-from supervision.cli.answers import Answers
 from supervision.cli.argument_types import count
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context, execute, like
+from supervision.cli.command import OK, REFUSED, USAGE, CommandError, Context, execute
 from supervision.cli.command_parser import CommandSettings
 from supervision.cli.line_array import LineArray
-from supervision.state_file import DamagedError
 
-from .inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, why_not
-from .inspection.questions import from_sources, known_pods
+from .logged_pod import LoggedPod, find_pod, is_no_actor, log_on_disk, logs_dir, namespace_of
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _EXAMPLES: Final = "    supervise logs web -f\n    supervise logs web -c main --previous\n"
@@ -77,7 +68,7 @@ def _moment(text: str) -> float:
 def run(context: Context) -> int:
     """The log of an actor or of a pod."""
     arguments = context.arguments
-    if (namespace := _namespace(arguments)) and not arguments.actor:
+    if (namespace := namespace_of(arguments)) and not arguments.actor:
         raise CommandError(USAGE, f"the pod of namespace {namespace} is missing: see `supervise pods`")
     if arguments.container and arguments.of_container:
         raise CommandError(USAGE, "the container is given twice")
@@ -90,7 +81,7 @@ def run(context: Context) -> int:
         container or arguments.all_containers or arguments.since_time
         or arguments.previous or arguments.timestamps
     )  # fmt: skip
-    if not (arguments.pod or namespace or (arguments.actor and _is_no_actor(context))):
+    if not (arguments.pod or namespace or (arguments.actor and is_no_actor(context))):
         if arguments.of_container:
             raise CommandError(USAGE, _two_names_text(arguments.actor, arguments.of_container))
         if only_pods:
@@ -108,43 +99,24 @@ def _two_names_text(actor: str, other: str) -> str:
     )
 
 
-def _namespace(arguments: argparse.Namespace) -> str:
-    """The namespace of the pod; '' if none is given."""
-    return str(arguments.lines) if isinstance(arguments.lines, str) else str(arguments.namespace)
-
-
-def _is_no_actor(context: Context) -> bool:
-    """Whether the name is no actor's. While no agent runs or answers, names are those of actors in the log of
-    the last one. Raises CommandError: the agent may not be asked."""
-    if context.arguments.file or context.arguments.level is not None:
-        return False
-    name: str = context.arguments.actor
-    try:
-        actors = context.tree().actors
-    except CommandError as error:
-        if error.code in (NOT_RUNNING, NO_ANSWER):
-            return False
-        raise
-    return not any(one.name == name or one.name.endswith(f"/{name}") for one in actors)
-
-
 def _of_pod(context: Context) -> int:
     arguments = context.arguments
     actor_logs.refuse_followed_document(context)
-    pod, status = find_pod(context)
+    found = find_pod(context)
+    pod = found.pod
     query, directory = _query(arguments), logs_dir(context)
     array = LineArray(sys.stdout, context.form) if context.form else None
     if arguments.all_containers:
         for container in all_containers(pod):
             try:
-                _show_one(context, directory, (pod, status), container.name, query, array)
+                _show_one(context, directory, found, container.name, query, array)
             except CommandError as error:  # it has not started, or not been restarted: the others have a log
                 print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
     else:
         _show_one(
             context,
             directory,
-            (pod, status),
+            found,
             arguments.container or arguments.of_container or _default_container(pod),
             query,
             array,
@@ -170,13 +142,14 @@ def _lines_of(arguments: argparse.Namespace) -> int:
 
 
 def _show_one(
-    context: Context, directory: str, found: tuple[Pod, PodStatus], container: str, query: LogQuery,
+    context: Context, directory: str, found: LoggedPod, container: str, query: LogQuery,
     array: LineArray | None,
 ) -> None:  # fmt: skip
     """Show the log of one container. Raises CommandError."""
-    pod, status = found
+    pod = found.pod
     try:
-        log = find_log(pod, status, container, previous=query.previous)
+        log = log_on_disk(found, container, previous=query.previous) if found.without_agent else None
+        log = log or find_log(pod, found.status, container, previous=query.previous)
     except HttpError as error:
         raise CommandError(REFUSED, f"{error}{_others(pod, container)}") from None
     try:
@@ -193,7 +166,7 @@ def _others(pod: Pod, container: str) -> str:
 async def _show(context: Context, directory: str, log: LogFile, query: LogQuery, array: LineArray | None) -> None:
     async def running() -> bool:
         try:
-            return log.runs_in(find_pod(context)[1])
+            return log.runs_in(find_pod(context).status)
         except CommandError:
             return True  # the status manager is restarting: the log continues
 
@@ -209,24 +182,6 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery,
         array.end_line()
 
 
-def find_pod(context: Context) -> tuple[Pod, PodStatus]:
-    """The pod of that name on this node. Raises CommandError."""
-    answers, wanted = Answers(context, context.tree()), context.arguments.actor
-    pods, by_runtime, _removed = known_pods(answers)
-    try:
-        found = find(pods, wanted, _namespace(context.arguments), by_runtime=by_runtime)
-        encoded = msgspec.json.encode(found)
-        return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
-    except NoSuchPod as error:
-        hint, (refused, unread) = "", from_sources(answers)
-        if not context.arguments.pod and not of_name(refused, wanted):
-            hint = f"; nor an actor of that name{like(wanted, [one.name for one in context.tree().actors])}"
-        code = NO_ANSWER if isinstance(error, PodNotKnown) else REFUSED
-        raise CommandError(code, f"{why_not(error, refused, wanted, [unread] if unread else [])}{hint}") from None
-    except ObjectError as error:
-        raise CommandError(REFUSED, str(error)) from None
-
-
 def _default_container(pod: Pod) -> str:
     """The default container without -c: as in kubectl, the one in the annotation, else the first one; if there are
     several, stderr names it. Raises CommandError."""
@@ -238,22 +193,3 @@ def _default_container(pod: Pod) -> str:
     if len(names) > 1:
         print(f"supervise: this is {names[0]} of the containers {', '.join(names)}: choose with -c", file=sys.stderr)  # noqa: T201
     return names[0]
-
-
-def logs_dir(context: Context) -> str:
-    """podLogsDir of the agent, of its start while the config controller does not answer. Raises CommandError."""
-    answers = Answers(context, context.tree())
-    answer = answers.get(CONFIG_CONTROLLER, GetConfigz(), Configz)
-    if answer is None:
-        if not (known := _read_start_records(context.arguments.root_dir)):
-            raise CommandError(NO_ANSWER, "; ".join(answers.problems))
-        return known[-1].pod_logs_dir
-    return str(msgspec.json.decode(answer.body)["kubeletconfig"]["podLogsDir"])
-
-
-def _read_start_records(root_dir: str) -> list[start_records.StartRecord]:
-    """The records of the agent's starts, the newest last; none if they cannot be read."""
-    try:
-        return start_records.read_all(state_dir_of(root_dir))
-    except (OSError, DamagedError):
-        return []

@@ -6,8 +6,11 @@ pods_command.py           `supervise pods`
 describe_command.py       `supervise describe pod`
 events_command.py         `supervise events`
 questions.py              their questions to the actors, with a fallback if an actor hangs
+node_view.py              the pods by the agent, or without one
 without_agent.py          the pods of a node whose agent does not answer, by its runtime
 pods_on_disk.py           the same by its files
+refused_manifests.py      refused manifests without an agent, and the names of their pods
+event_log.py              the events that the agent has logged
 node_pods.py              the pods that were found (pure)
 chosen_pod.py             the pod that a command names
 label_selector.py         the pods that `-l` chooses (pure)

@@ -7,6 +7,7 @@ from typing import Any
 from supervision.cli.command import NO_ANSWER, REFUSED, CommandError
 
 from .node_pods import NodePods, NoSuchPod, PodNotKnown, find, of_name, why_not
+from .refused_manifests import names_in_refused
 
 
 def pod_of(found: NodePods, wanted: str, namespace: str) -> dict[str, Any]:
@@ -14,7 +15,8 @@ def pod_of(found: NodePods, wanted: str, namespace: str) -> dict[str, Any]:
     try:
         return find(found.pods, wanted, namespace, found.refused, by_runtime=found.by_runtime)
     except NoSuchPod as error:
-        unknown = isinstance(error, PodNotKnown) and not of_name(found.refused, wanted)
+        named = names_in_refused(found.refused)
+        unknown = isinstance(error, PodNotKnown) and not of_name(found.refused, wanted, named)
         raise CommandError(
-            NO_ANSWER if unknown else REFUSED, why_not(error, found.refused, wanted, found.problems)
+            NO_ANSWER if unknown else REFUSED, why_not(error, found.refused, wanted, found.problems, named)
         ) from None

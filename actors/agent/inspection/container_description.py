@@ -99,7 +99,8 @@ def _state(state: Object, now: float) -> str:
         if details is None:
             continue
         if kind == "running":
-            return f"running for {pod_rows.age(details.get('startedAt'), now)}"
+            since = details.get("startedAt")
+            return f"running for {pod_rows.age(since, now)}" if since else "running"
         said = ": ".join(part for part in (details.get("reason"), details.get("message")) if part)
         if kind == "terminated":
             code = f"exit code {details.get('exitCode')}"

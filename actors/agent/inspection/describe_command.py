@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import Any
 
+import msgspec
+
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
-from supervision.cli.answers import Answers
-from supervision.cli.command import OK, USAGE, CommandError, Context
+from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context
 from supervision.cli.document import WIDE
 from supervision.cli.text import terminal_columns
 from supervision.protocol import Tree
 
 from . import event_rows
-from .chosen_pod import pod_of
+from .event_log import events_in_log
 from .node_pods import NodePods, full_name
+from .node_view import NodeSight, view
 from .pod_description import Description, lines
 from .printing import pod_list, print_documents, print_lines, print_objects, warn, watch
-from .questions import node_pods, pod_worker, workers_of
+from .questions import pod_worker
 
 
 def describe(context: Context) -> int:
     """Show one pod once, or again when it has changed; or all pods."""
     if not context.arguments.name:
         return _describe_all(context)
-    before = _describe(context, None)
+    shown = _Shown()
     if context.arguments.watch:
+        watch(lambda: _describe(context, shown))
+    return _describe(context, shown)
 
-        def again() -> None:
-            nonlocal before
-            before = _describe(context, before)
 
-        watch(again)
-    return OK
+class _Shown:
+    """The last output of `supervise describe pod NAME`."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+        """How often the agent was asked."""
+        self.before: Any = None
+        """The pod or its description; None: nothing was shown yet."""
 
 
 def _describe_all(context: Context) -> int:
@@ -42,33 +50,36 @@ def _describe_all(context: Context) -> int:
     arguments = context.arguments
     if arguments.watch:
         raise CommandError(USAGE, "-w needs the name of a pod; of all pods: `supervise pods -w`")
-    tree = context.tree()
-    answers = Answers(context, tree)
-    found = node_pods(answers)
+    seen = view(context)
+    found = seen.pods
     chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
     chosen.sort(key=full_name)
     if context.form:
         _warn_of(found)
         print_objects(context, pod_list(chosen))
-        return OK
+        return seen.code
+    said: list[str] = []
     for at, pod in enumerate(chosen):
-        print_lines(*[""][: at and 1], *_lines(_description(context, tree, answers, found, pod)))
+        description = _description(context, seen, pod)
+        fresh = [problem for problem in description.problems if problem not in said]
+        said += fresh
+        print_lines(*[""][: at and 1], *_lines(msgspec.structs.replace(description, problems=fresh)))
     if not chosen:
         print_lines("no pods in that namespace" if found.pods else "no pods on this node")
     for error in found.refused:
         print_lines(f"refused: {error}")
-    return OK
+    return seen.code
 
 
-def _describe(context: Context, before: Any) -> Any:
-    """Print the pod unless its text equals `before`, the answer of the last call (None: no call yet)."""
-    tree = context.tree()
-    answers = Answers(context, tree)
-    found = node_pods(answers)
+def _describe(context: Context, shown: _Shown) -> int:
+    """Print the pod unless it is as it was shown last; the exit code."""
+    shown.tries += 1
+    seen = view(context, or_without_agent=shown.tries == 1)
+    found, before = seen.pods, shown.before
     try:
-        pod = pod_of(found, context.arguments.name, context.arguments.namespace)
+        pod = seen.pod(context.arguments.name, context.arguments.namespace)
     except CommandError as error:
-        raise CommandError(error.code, f"{error}{_of_actor(context.arguments.name, tree)}") from None
+        raise CommandError(error.code, f"{error}{_of_actor(context.arguments.name, seen.tree)}") from None
     if context.form:
         if before is None:
             _warn_of(found)
@@ -76,16 +87,18 @@ def _describe(context: Context, before: Any) -> Any:
             print_documents(context, [pod] if pod != before else [])
         else:
             print_objects(context, pod)
-        return pod
-    description = _description(context, tree, answers, found, pod)
+        shown.before = pod
+        return seen.code
+    description = _description(context, seen, pod)
     if description != before:
         print_lines(*([] if before is None else [""]), *_lines(description))
-    return description
+    shown.before = description
+    return seen.code
 
 
-def _of_actor(name: str, tree: Tree) -> str:
+def _of_actor(name: str, tree: Tree | None) -> str:
     """What shows an actor of that name; '' if there is none. Pure."""
-    if not any(f"/{actor.name}".endswith(f"/{name}") for actor in tree.actors):
+    if tree is None or not any(f"/{actor.name}".endswith(f"/{name}") for actor in tree.actors):
         return ""
     return f"; of the actor: `supervise tree {name}`, `supervise incidents {name}`, `supervise logs {name}`"
 
@@ -95,20 +108,27 @@ def _warn_of(found: NodePods) -> None:
         warn(problem)
 
 
-def _description(context: Context, tree: Tree, answers: Answers, found: NodePods, pod: dict[str, Any]) -> Description:
-    metadata, uid = pod["metadata"], pod["metadata"]["uid"]
-    report = None
-    if not found.by_runtime:
-        report = answers.get(STATUS_MANAGER, GetPodStatus(uid=uid), PodStatusFound, "what its worker does is not shown")
-    seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents, "events are not shown")
-    its, since = None, 0.0
-    if seen is not None:
-        its = event_rows.of_object(seen.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
-        since = seen.since
-    problems = list(dict.fromkeys([*found.problems, *answers.problems]))
+def _description(context: Context, seen: NodeSight, pod: dict[str, Any]) -> Description:
+    metadata, uid, found = pod["metadata"], pod["metadata"]["uid"], seen.pods
+    report, problems = None, [*found.problems]
+    if seen.answers is not None and not found.by_runtime:
+        question, missing = GetPodStatus(uid=uid), "what its worker does is not shown"
+        report = seen.answers.get(STATUS_MANAGER, question, PodStatusFound, missing)
+    recent, is_logged = None, False
+    if seen.answers is not None:
+        recent = seen.answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents, "events are those of the log")
+        problems += seen.answers.problems
+    if recent is None:
+        with contextlib.suppress(CommandError):
+            recent = events_in_log(context, seen.tree, seen.error or CommandError(NO_ANSWER, "")).events
+            is_logged = True
+    its = None
+    if recent is not None:
+        its = event_rows.of_object(recent.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
+    since = recent.since if recent is not None and not is_logged else 0.0
     return Description(
-        pod, pod_worker(pod, workers_of(tree)), report, its, problems, since, removed=uid in found.removed,
-        wide=context.arguments.output == WIDE,
+        pod, pod_worker(pod, seen.workers), report, its, list(dict.fromkeys(problems)), since,
+        removed=uid in found.removed, wide=context.arguments.output == WIDE,
     )  # fmt: skip
 
 

@@ -40,7 +40,9 @@ def age_text(event: RecentEvent, now: float) -> str:
 
 
 def none_since(since: float, now: float) -> str:
-    """The text if there are no events. `since`: when the event client started, seconds since 1970."""
+    """The text if there are no events. `since`: when the event client started, seconds since 1970; 0: of a log."""
+    if not since:
+        return "no events in the log"
     return f"no events since event_client started {whole_seconds(now - since)} ago"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -139,20 +139,23 @@ def _older(pod: PodRuntime, newest: CriContainer) -> list[CriContainer]:
     return [one for one in same if one.state is CriContainerState.EXITED]
 
 
-def why_not(error: NoSuchPod, refused: Sequence[str], wanted: str, problems: Sequence[str] = ()) -> str:
+def why_not(
+    error: NoSuchPod, refused: Sequence[str], wanted: str, problems: Sequence[str] = (), named: Mapping[str, str] = {}
+) -> str:
     """The text of the error. If a manifest of that pod or file is refused, its errors explain it; if others are
-    refused, the text says so. `problems`: why the pod may not be known."""
-    if its := of_name(refused, wanted):
+    refused, the text says so. `problems`: why the pod may not be known. `named`: as for `of_name`."""
+    if its := of_name(refused, wanted, named):
         return "\n".join([f"there is no pod {wanted} on this node, because it is refused:", *its])
     if refused and not isinstance(error, SeveralPods):
         return f"{error}; some manifests are refused: `supervise pods` shows them"
     return "; ".join([str(error), *([] if isinstance(error, SeveralPods | PodNotKnown) else problems)])
 
 
-def of_name(refused: Sequence[str], wanted: str) -> list[str]:
-    """The errors of the pod or file of that name: a refused manifest has no pod."""
+def of_name(refused: Sequence[str], wanted: str, named: Mapping[str, str] = {}) -> list[str]:
+    """The errors of the pod or file of that name: a refused manifest has no pod. `named`: the pod's name in a refused
+    manifest, by its path."""
     name = wanted.rpartition("/")[2]
-    return [error for error in refused if name in _names(error)]
+    return [error for error in refused if name in {*_names(error), named.get(error.partition(": ")[0], "")}]
 
 
 def _names(error: str) -> set[str]:

@@ -35,7 +35,7 @@ class Description(msgspec.Struct, frozen=True):
     """None: the event client did not answer."""
     problems: list[str] = []
     events_since: float = 0.0
-    """When the event client started, seconds since 1970: it has no older ones."""
+    """When the event client started, seconds since 1970: it has no older ones; 0: these are the log's."""
     removed: bool = False
     """No source has the pod: it terminates."""
     wide: bool = False
@@ -65,7 +65,8 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     if status.get("reason") or status.get("message"):
         yield "Why", ": ".join(part for part in (status.get("reason"), status.get("message")) if part)
     yield "Source", pod_rows.source(pod)
-    yield "Worker", found.worker + (f", {report.worker_phase}" if report is not None and report.worker_phase else "")
+    phase = f", {report.worker_phase}" if report is not None and report.worker_phase else ""
+    yield "Worker", f"{found.worker or '-'}{phase}"
     if report is not None and report.termination_step:
         yield "Ending", f"waits for its {report.termination_step}"
     if report is not None and report.last_error:

@@ -8,26 +8,23 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, CommandError, Context
+from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.document import WIDE
 from supervision.cli.text import left_out, left_out_text, table, terminal_columns, without, wrapped
 
 from . import label_selector, pod_rows
-from .chosen_pod import pod_of
 from .node_pods import NodePods
+from .node_view import NodeSight, view
 from .printing import pod_list, print_documents, print_lines, print_objects, warn, watch
-from .questions import node_pods, pod_worker, workers_of
-from .without_agent import pods_without_agent
+from .questions import pod_worker
 
 
 def pods(context: Context) -> int:
     """Show them once, or again and again."""
     shown = _Shown()
-    code = _show_pods(context, shown)
     if context.arguments.watch:
         watch(lambda: _show_pods(context, shown))
-    return code
+    return _show_pods(context, shown)
 
 
 class _Shown:
@@ -39,34 +36,26 @@ class _Shown:
         self.refused: list[str] = []
         self.problems: list[str] = []
         self.widths: list[int] = []
+        self.tries = 0
+        """How often the agent was asked."""
         self.said = False
         """That there is no pod."""
         self.gone: Sequence[str] = ()
         """Columns for which the terminal had no room."""
 
 
-def _found(context: Context) -> tuple[NodePods, int, int]:
-    """The pods, the number of shards, and the exit code: that of the error if no agent answers and its runtime or its
-    files are asked. Raises CommandError."""
-    try:
-        tree = context.tree()
-        return node_pods(Answers(context, tree)), workers_of(tree), OK
-    except CommandError as error:
-        if context.arguments.watch or error.code not in (NOT_RUNNING, NO_ANSWER):
-            raise
-        return pods_without_agent(context.arguments.root_dir, error, context.arguments.timeout), 0, error.code
-
-
 def _show_pods(context: Context, shown: _Shown) -> int:
     """Print the pods that differ from `shown`, and update `shown`; the exit code."""
     arguments = context.arguments
-    found, workers, code = _found(context)
+    shown.tries += 1
+    seen = view(context, or_without_agent=shown.tries == 1)
+    found, workers, code = seen.pods, seen.workers, seen.code
     if found.by_runtime and arguments.selector:
         raise CommandError(NO_ANSWER, f"-l: no labels are known: {'; '.join(found.problems)}")
     chosen = [pod for pod in found.pods if _is_chosen(pod, arguments)]
     missing = None
     if arguments.name:
-        chosen, missing = _named(found, arguments)
+        chosen, missing = _named(seen, arguments)
         if missing is not None and not chosen:
             raise missing
     if not shown.problems:  # reported once, even if its text changes
@@ -114,12 +103,12 @@ def _show_pods(context: Context, shown: _Shown) -> int:
     return _code(code, missing)
 
 
-def _named(found: NodePods, arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], CommandError | None]:
+def _named(seen: NodeSight, arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], CommandError | None]:
     """The pods of these names, each once, and the error about the names that are no pod's."""
     chosen, errors = {}, []
     for name in arguments.name:
         try:
-            pod = pod_of(found, name, arguments.namespace)
+            pod = seen.pod(name, arguments.namespace)
             chosen[pod["metadata"]["uid"]] = pod
         except CommandError as error:
             errors.append(error)

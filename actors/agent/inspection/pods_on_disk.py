@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,7 @@ def pods_on_disk(start: StartRecord, uids: Sequence[str]) -> list[Object]:
         containers = [
             _container(uid, task, directory) for task in tasks.get(uid, ()) if f"{_KEY}container-name" in task
         ]
+        containers += _others(uid, directory, {one.name for one in containers})
         notes = {} if "-" in uid else {CONFIG_SOURCE: SOURCE_FILE}  # the UID of a static pod is a hash
         box = Sandbox(id="", pod_uid=uid, pod_name=name, pod_namespace=namespace, annotations=notes)
         pod = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=[box], containers=containers)
@@ -62,6 +63,18 @@ def _container(uid: str, notes: dict[str, str], logs: str) -> CriContainer:
         image=notes.get(f"{_KEY}image-name", ""),
         attempt=_last_log(f"{logs}/{name}") if logs else 0,
     )
+
+
+def _others(uid: str, logs: str, running: Container[str]) -> list[CriContainer]:
+    """The containers that have a log and do not run, as far as it is known."""
+    names = sorted(one.name for one in Path(logs).glob("*") if one.is_dir()) if logs else []
+    return [
+        CriContainer(
+            id="", name=name, pod_uid=uid, state=CriContainerState.UNKNOWN, attempt=_last_log(f"{logs}/{name}")
+        )
+        for name in names
+        if name not in running
+    ]
 
 
 def _last_log(directory: str) -> int:

@@ -5,29 +5,33 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context, as_typed
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, CommandError, Context, as_typed
 from supervision.cli.document import YAML, document_text
 from supervision.cli.text import plain
 
 WATCH_SECONDS: Final = 1.0
 
 
-def watch(show: Callable[[], object]) -> None:
-    """Show it each second, until Ctrl-C. If an actor or the agent does not answer, report that once and wait."""
-    is_warned = False
+def watch(show: Callable[[], int]) -> NoReturn:
+    """Show it now and each second, until Ctrl-C. If an actor or the agent does not answer, report that once, and when
+    it answers again. `show` returns the exit code of what it has shown; if that is not OK, it
+    has said why."""
+    is_silent = False
     while True:
-        time.sleep(WATCH_SECONDS)
         try:
-            show()
-            is_warned = False
+            code, why = show(), "no answer; "
         except CommandError as error:
             if error.code not in (NO_ANSWER, NOT_RUNNING):
                 raise
-            if not is_warned:
-                warn(f"{error}; waiting for it")
-            is_warned = True
+            code, why = error.code, f"{error}; "
+        if code == OK and is_silent:
+            warn("it answers again")
+        if code != OK and not is_silent:
+            warn(f"{why}waiting for it")
+        is_silent = code != OK
+        time.sleep(WATCH_SECONDS)
 
 
 def print_lines(*lines: str) -> None:

@@ -1,6 +1,7 @@
 """Bytes to static pods.
 
 manifest.py         parses, validates, fills in defaults, names
+manifest_name.py    the name of a pod, also of a refused one
 manifest_reader.py  reads manifests, large ones in a disposable process
 defaults.py         the defaults of the API server
 identity.py         UID, name and annotations of a static pod

@@ -21,7 +21,7 @@ from actors.shared.config.start import start_records
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
 from supervision.cli.argument_types import since
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, USAGE, AgentFiles, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, AgentFiles, CommandError, Context
 from supervision.protocol import ActorState, Tree
 
 
@@ -284,3 +284,52 @@ def test_help_states_which_name_wins(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         parser_of(["logs"])[0].parse_args(["logs", "--help"])
     assert "an actor's name wins, unless --pod is given" in " ".join(capsys.readouterr().out.split())
+
+
+class _WithoutAgent(Context):
+    """The files of an agent that does not run."""
+
+    def __init__(self, root: Path, *words: str) -> None:
+        arguments = parser_of(["logs"])[0].parse_args(["logs", *words, "--root-dir", str(root)])
+        super().__init__(arguments, lambda _: AgentFiles(root / "run", root / "incidents"))
+
+    def tree(self) -> Tree:
+        raise CommandError(NOT_RUNNING, "no agent is running")
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """The root directory of an agent that has ended; its pod `web` has run twice."""
+    root = tmp_path / "root"
+    logs = root / "logs" / f"shop_web-n1_{'0' * 32}" / "main"
+    logs.mkdir(parents=True)
+    (logs / "0.log").write_text(line(9, "first"))
+    (logs / "1.log").write_text(line(5, "second"))
+    (root / "pods" / ("0" * 32)).mkdir(parents=True)
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        f"podLogsDir: {root}/logs\ncontainerRuntimeEndpoint: unix:///nowhere\n"
+    )
+    agent = load([f"--root-dir={root}", f"--config={config}"])
+    start_records.note(agent, ())
+    return root
+
+
+def test_the_log_of_a_pod_is_shown_while_no_agent_runs(stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, shown in (
+        (["web"], "second\n"),
+        (["web", "-p"], "first\n"),
+        (["shop/web-n1", "-c", "main"], "second\n"),
+    ):
+        assert run(_WithoutAgent(stopped, *words)) == OK
+        assert capsys.readouterr().out == shown
+
+
+def test_without_an_agent_a_name_that_an_actor_has_is_the_actors(stopped: Path) -> None:
+    for name in ("pleg", "worker/0", "pod_workers", "nobodys"):
+        with pytest.raises(CommandError, match="no agent is running") as raised:
+            run(_WithoutAgent(stopped, name))
+        assert raised.value.code == NOT_RUNNING
+    with pytest.raises(CommandError, match="no pod nope is known"):
+        run(_WithoutAgent(stopped, "nope", "--pod"))

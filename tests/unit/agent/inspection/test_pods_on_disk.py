@@ -59,7 +59,7 @@ def test_a_container_whose_shim_lives_runs_and_one_that_has_ended_does_not(root:
     found = pods_without_agent(str(root), GONE, 1.0)
     assert [row(pod, 0.0)[:5] for pod in found.pods] == [
         ("shop", "web-n1", "1/1", "Running", "3"),
-        ("shop", "job", "0/0", "Unknown", "0"),
+        ("shop", "job", "0/1", "Unknown", "0"),
     ]
     assert found.problems[0] == "no agent is running"
     assert "the containerd of the agent ended with it" in found.problems[1]

@@ -1,0 +1,98 @@
+"""The events of this node as its agent has logged them: while no agent runs, or the event client does not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from actors.api_clients.event_client.event_history import EventHistory
+from actors.api_clients.messages import EVENT_CLIENT, RecentEvents, RecordEvent
+from supervision.cli.command import CommandError, Context
+from supervision.cli.log_sources import journal_unit, of_journal
+from supervision.cli.log_times import time_of
+from supervision.cli.logs import file_of
+from supervision.logs import actor_of
+from supervision.protocol import Tree
+
+_MOST_BYTES: Final = 32 << 20
+"""Of the end of the log, which may have gigabytes."""
+_TEXT: Final = re.compile(r'[IWEF]\d{4} [^\]]*\] ("(?:[^"\\]|\\.)*")')
+"""klog's header and the quoted message."""
+_EVENT: Final = re.compile(r'event (\S+) (\S+) (\S+): "(.*)" (\S*)', re.DOTALL)
+"""As EventClient.on_event logs it: kind, object, reason, message, field."""
+
+
+class EventsInLog(NamedTuple):
+    """The events of a log."""
+
+    events: RecentEvents
+    log: str
+    """The file or the journal."""
+
+
+def events_in_log(context: Context, tree: Tree | None, error: CommandError) -> EventsInLog:
+    """The events in the log of the agent. `tree`: of the running one. `error`: why it, or its event client, was not
+    asked; raised if no log is known or it cannot be read."""
+    now = time.time()
+    if tree is None:
+        last = context.where.last_start()
+        file = "" if last is None else last.log_file
+    else:
+        file = file_of(tree)
+    try:
+        if file:
+            return EventsInLog(events_of(_end_of(Path(file)), now), file)
+        if tree is not None and (unit := journal_unit(tree.pid)):
+            with of_journal(unit, follow=False, since=0.0) as (lines, _):
+                return EventsInLog(events_of(lines, now), f"the journal of {unit}")
+    except OSError:
+        raise error from None
+    raise error
+
+
+def events_of(lines: Iterable[str], now: float) -> RecentEvents:
+    """The events in these lines of a log, in either format. `now`: seconds since 1970. Pure."""
+    history = EventHistory()
+    since = now
+    for line in lines:
+        if actor_of(line) != EVENT_CLIENT or (when := time_of(line, now)) is None:
+            continue
+        since = min(since, when)
+        if (event := _event(line)) is not None:
+            history.add(event, when)
+    return RecentEvents(history.all(), since)
+
+
+def _event(line: str) -> RecordEvent | None:
+    if line.startswith("{"):
+        found = json.loads(line)
+        text, is_warning = str(found.get("msg", "")), found.get("severity") == "warning"
+    elif quoted := _TEXT.match(line):
+        text, is_warning = str(json.loads(quoted[1])), line.startswith("W")
+    else:
+        return None
+    parts = _EVENT.fullmatch(text)
+    if parts is None:
+        return None
+    kind, subject, reason, message, field = parts.groups()
+    namespace, _, name = subject.rpartition("/")
+    return RecordEvent(
+        kind=kind, namespace=namespace, name=name, uid="", field=field, message=message, reason=reason,
+        type="Warning" if is_warning else "Normal",
+    )  # fmt: skip
+
+
+def _end_of(path: Path) -> Iterator[str]:
+    """The last lines of the file. Raises OSError."""
+    with path.open("rb") as file:
+        start = max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES)
+        file.seek(start)
+        if start:
+            file.readline()  # the rest of one
+        for line in file:
+            yield line.decode(errors="replace").rstrip("\n")
