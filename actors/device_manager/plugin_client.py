@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection, Iterable
-from typing import Any, Final, TypeVar
+from collections.abc import AsyncIterator, Collection, Iterable
+from typing import Any, Final
 
 import grpc
 import grpc.aio
 import msgspec
+from google.protobuf.message import Message
 
 from actors.shared.hardware.allocation import AllocatedMount, ContainerAllocation, DeviceSpec
 from actors.shared.kube.go_text import UNREADABLE, rpc_error
 from actors.shared.plugins.model import PluginError
-from actors.shared.plugins.registrar import CLOSED, DIAL_SECONDS, channel_to, raise_if_ending
+from actors.shared.plugins.registrar import CHANNEL_CLOSED, CLOSED, DIAL_SECONDS, channel_to, raise_if_ending
 from actors.shared.relay import is_socket
 from proto import device_plugin_pb2 as api
 from proto import device_plugin_pb2_grpc
@@ -34,7 +35,6 @@ MOST_RESPONSE_BYTES: Final = 64 << 10
 whenever a container gets devices, with a checksum over each byte."""
 MOST_NODES: Final = 1024
 """The kernel's maximum number of NUMA nodes."""
-_Answer = TypeVar("_Answer")
 
 
 class PluginOptions(msgspec.Struct, frozen=True):
@@ -59,9 +59,10 @@ class PluginClient:
             await asyncio.wait_for(self._channel.channel_ready(), scaled(DIAL_SECONDS))
         except TimeoutError:
             raise PluginError(f"failed to dial device plugin: no answer at {self.path}") from None
-        found: api.DevicePluginOptions = await _answer(
-            self._stub.GetDevicePluginOptions(api.Empty(), timeout=scaled(OPTIONS_SECONDS))
-        )
+        except CHANNEL_CLOSED:
+            raise_if_ending()
+            raise PluginError(CLOSED) from None
+        found: api.DevicePluginOptions = await self._call("GetDevicePluginOptions", api.Empty(), OPTIONS_SECONDS)
         return PluginOptions(found.pre_start_required, found.get_preferred_allocation_available)
 
     async def close(self) -> None:
@@ -79,14 +80,14 @@ class PluginClient:
                 yield {_id(one): Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
         except grpc.aio.AioRpcError as error:
             raise PluginError(_text(error)) from None
-        except asyncio.CancelledError:
+        except CHANNEL_CLOSED:
             raise_if_ending()
             raise PluginError(CLOSED) from None
 
     async def allocate(self, ids: Iterable[str]) -> bytes:
         """The ContainerAllocateResponse. No deadline: a device may have to be prepared first."""
         request = api.AllocateRequest(container_requests=[api.ContainerAllocateRequest(devices_ids=sorted(ids))])
-        answer: api.AllocateResponse = await _answer(self._stub.Allocate(request))
+        answer: api.AllocateResponse = await self._call("Allocate", request, None)
         if not answer.container_responses:
             raise PluginError("no containers return in allocation response")
         size = answer.container_responses[0].ByteSize()
@@ -100,8 +101,8 @@ class PluginClient:
         )
         request = api.PreferredAllocationRequest(container_requests=[wanted])
         try:
-            answer: api.PreferredAllocationResponse = await _answer(
-                self._stub.GetPreferredAllocation(request, timeout=scaled(PREFERENCE_SECONDS))
+            answer: api.PreferredAllocationResponse = await self._call(
+                "GetPreferredAllocation", request, PREFERENCE_SECONDS
             )
         except PluginError as error:
             raise PluginError(f"device plugin GetPreferredAllocation rpc failed with err: {error}") from None
@@ -110,9 +111,22 @@ class PluginClient:
     async def pre_start(self, ids: Iterable[str]) -> None:
         request = api.PreStartContainerRequest(devices_ids=sorted(ids))
         try:
-            await _answer(self._stub.PreStartContainer(request, timeout=scaled(PRE_START_SECONDS)))
+            await self._call("PreStartContainer", request, PRE_START_SECONDS)
         except PluginError as error:
             raise PluginError(f"device plugin PreStartContainer rpc failed with err: {error}") from None
+
+    async def _call(self, method: str, request: Message, seconds: float | None) -> Any:
+        """The answer to the method of that name. `seconds`: its deadline, None: there is none. Raises PluginError."""
+        try:
+            answer = await getattr(self._stub, method)(request, timeout=None if seconds is None else scaled(seconds))
+        except grpc.aio.AioRpcError as error:
+            raise PluginError(_text(error)) from None
+        except CHANNEL_CLOSED:
+            raise_if_ending()
+            raise PluginError(CLOSED) from None
+        if answer is None:
+            raise PluginError(rpc_error("INTERNAL", UNREADABLE))
+        return answer
 
 
 def allocation_of(response: bytes) -> ContainerAllocation:
@@ -144,20 +158,6 @@ def _id(device: api.Device) -> str:
 def _nodes(device: api.Device) -> tuple[int, ...]:
     """Numbers that no node can have are left out."""
     return tuple(sorted({node.ID for node in device.topology.nodes if 0 <= node.ID < MOST_NODES}))
-
-
-async def _answer(call: Awaitable[_Answer | None]) -> _Answer:
-    """Raises PluginError."""
-    try:
-        answer = await call
-    except grpc.aio.AioRpcError as error:
-        raise PluginError(_text(error)) from None
-    except asyncio.CancelledError:
-        raise_if_ending()
-        raise PluginError(CLOSED) from None
-    if answer is None:
-        raise PluginError(rpc_error("INTERNAL", UNREADABLE))
-    return answer
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:

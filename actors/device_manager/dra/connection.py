@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -12,7 +11,7 @@ import grpc.aio
 
 from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
 from actors.shared.kube.resource_claims import ResourceClaimError
-from actors.shared.plugins.registrar import CLOSED, channel_to, raise_if_ending
+from actors.shared.plugins.registrar import CHANNEL_CLOSED, CLOSED, channel_to, raise_if_ending
 from proto import dra_health_pb2 as health_pb
 from proto import dra_pb2 as dra
 from supervision.metrics import Metrics
@@ -84,7 +83,7 @@ class DraConnection:
         except grpc.aio.AioRpcError as error:
             code = error.code()
             raise ResourceClaimError(f"{method}: {_text(error)}") from None
-        except asyncio.CancelledError:
+        except CHANNEL_CLOSED:
             code = grpc.StatusCode.CANCELLED
             raise_if_ending()
             raise ResourceClaimError(f"{method}: {CLOSED}") from None
@@ -109,6 +108,9 @@ class DraConnection:
                 yield [_health(one) for one in answer.devices]
         except grpc.aio.AioRpcError as error:
             raise ResourceClaimError(f"NodeWatchResources: {_text(error)}") from None
+        except CHANNEL_CLOSED:
+            raise_if_ending()
+            raise ResourceClaimError(f"NodeWatchResources: {CLOSED}") from None
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:

@@ -35,6 +35,8 @@ OPTIONS: Final = (
 CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
 """The error of a call whose channel was closed because the plugin is gone."""
 _Answer = TypeVar("_Answer")
+CHANNEL_CLOSED: Final = (asyncio.CancelledError, grpc.aio.UsageError)
+"""What a call raises whose channel is closed: during the call, and before it."""
 
 
 def channel_to(path: str, most_bytes: int = MOST_BYTES) -> grpc.aio.Channel:
@@ -44,8 +46,7 @@ def channel_to(path: str, most_bytes: int = MOST_BYTES) -> grpc.aio.Channel:
 
 
 def raise_if_ending() -> None:
-    """Handle a cancelled call: gRPC cancels calls when their channel is closed. Raises CancelledError only if the
-    waiting task itself is cancelled."""
+    """Handle CHANNEL_CLOSED. Raises CancelledError if it is the waiting task itself that is cancelled."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import grpc
 import grpc.aio
+from google.protobuf.message import Message
 
 from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
-from actors.shared.plugins.registrar import CLOSED, channel_to, raise_if_ending
+from actors.shared.plugins.registrar import CHANNEL_CLOSED, CLOSED, channel_to, raise_if_ending
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc
 from supervision.metrics import Metrics
@@ -23,7 +22,6 @@ from .model import CsiMount, Driver
 
 CALL_SECONDS: Final = 120.0
 _RPC: Final = csi.NodeServiceCapability.RPC
-_Answer = TypeVar("_Answer")
 
 
 class CsiConnection:
@@ -42,12 +40,9 @@ class CsiConnection:
     # -- driver -------------------------------------------------------------------------------------------------------
     async def describe(self, name: str, endpoint: str) -> Driver:
         self._driver = name
-        info: csi.NodeGetInfoResponse = await self._call(
-            "NodeGetInfo", self._node.NodeGetInfo(csi.NodeGetInfoRequest(), timeout=scaled(CALL_SECONDS))
-        )
+        info: csi.NodeGetInfoResponse = await self._call("NodeGetInfo", csi.NodeGetInfoRequest())
         answer: csi.NodeGetCapabilitiesResponse = await self._call(
-            "NodeGetCapabilities",
-            self._node.NodeGetCapabilities(csi.NodeGetCapabilitiesRequest(), timeout=scaled(CALL_SECONDS)),
+            "NodeGetCapabilities", csi.NodeGetCapabilitiesRequest()
         )
         can = {one.rpc.type for one in answer.capabilities}
         return Driver(
@@ -75,7 +70,7 @@ class CsiConnection:
             secrets=secrets,
             volume_context=step.source.attributes,
         )
-        await self._call("NodeStageVolume", self._node.NodeStageVolume(request, timeout=scaled(CALL_SECONDS)))
+        await self._call("NodeStageVolume", request)
 
     async def publish(
         self, driver: Driver, step: CsiMount, staged: str, context: dict[str, str], secrets: dict[str, str],
@@ -91,7 +86,7 @@ class CsiConnection:
             secrets=secrets,
             volume_context={**step.source.attributes, **attributes},
         )
-        await self._call("NodePublishVolume", self._node.NodePublishVolume(request, timeout=scaled(CALL_SECONDS)))
+        await self._call("NodePublishVolume", request)
 
     async def expand(self, driver: Driver, step: CsiMount, staged: str, size: int, secrets: dict[str, str]) -> None:
         """Expand a published volume. `staged`: its staging path, '' without one; `size`: bytes."""
@@ -103,28 +98,27 @@ class CsiConnection:
             volume_capability=capability(driver, step),
             secrets=secrets,
         )
-        await self._call("NodeExpandVolume", self._node.NodeExpandVolume(request, timeout=scaled(CALL_SECONDS)))
+        await self._call("NodeExpandVolume", request)
 
     async def stats(self, handle: str, path: str) -> csi.NodeGetVolumeStatsResponse:
         """`path`: where the volume is published."""
         request = csi.NodeGetVolumeStatsRequest(volume_id=handle, volume_path=path)
-        return await self._call(
-            "NodeGetVolumeStats", self._node.NodeGetVolumeStats(request, timeout=scaled(CALL_SECONDS))
-        )
+        answer: csi.NodeGetVolumeStatsResponse = await self._call("NodeGetVolumeStats", request)
+        return answer
 
     async def unpublish(self, handle: str, path: str) -> None:
         request = csi.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
-        await self._call("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=scaled(CALL_SECONDS)))
+        await self._call("NodeUnpublishVolume", request)
 
     async def unstage(self, handle: str, path: str) -> None:
         request = csi.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
-        await self._call("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=scaled(CALL_SECONDS)))
+        await self._call("NodeUnstageVolume", request)
 
-    async def _call(self, method: str, call: Awaitable[_Answer | None]) -> _Answer:
-        """Raises CallError."""
+    async def _call(self, method: str, request: Message) -> Any:
+        """The answer to the method of that name. Raises CallError."""
         started_at, code = time.monotonic(), grpc.StatusCode.OK
         try:
-            answer = await call
+            answer = await getattr(self._node, method)(request, timeout=scaled(CALL_SECONDS))
             if answer is None:
                 code = grpc.StatusCode.INTERNAL
                 raise CallError(method, rpc_error(code.name, UNREADABLE), code.name)
@@ -132,7 +126,7 @@ class CsiConnection:
         except grpc.aio.AioRpcError as error:
             code = error.code()
             raise CallError(method, rpc_error(code.name, error.details() or ""), code.name) from None
-        except asyncio.CancelledError:
+        except CHANNEL_CLOSED:
             code = grpc.StatusCode.CANCELLED
             raise_if_ending()
             raise CallError(method, CLOSED, code.name) from None

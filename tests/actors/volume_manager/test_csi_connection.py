@@ -41,3 +41,11 @@ async def test_the_end_of_a_task_that_waits_for_a_call_is_its_end() -> None:
         with pytest.raises(asyncio.CancelledError):
             await call
         await connection.close()
+
+
+async def test_a_call_after_the_connection_was_closed_is_an_error_of_the_driver() -> None:
+    with TemporaryDirectory(prefix="csi-") as home:
+        connection = CsiConnection(f"{home}/nobody")
+        await connection.close()  # as for a driver that is replaced between two steps of a mount
+        with pytest.raises(CallError, match=CLOSED):
+            await connection.unpublish("volume", "/path")
