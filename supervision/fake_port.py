@@ -196,7 +196,7 @@ class _OnRecord(StepObserver):
 
     def step_started(self) -> None:
         if not self._port.ended:
-            self._record.begin()
+            self._record.start()
 
     def step_ended(self) -> None:
         if not self._port.ended:

@@ -83,7 +83,7 @@ class TaskRecord:
     def __init__(self, key: Callable[[], str], write: Callable[[str], None], clear: Callable[[], None]) -> None:
         self._key, self._write, self._clear = key, write, clear
 
-    def begin(self) -> None:
+    def start(self) -> None:
         with suppress(OSError):  # a full disk must not end the actor; then no input is blamed
             self._write(self._key())
 
@@ -127,7 +127,7 @@ class Journal:
     def handling(self, key: str) -> Iterator[None]:
         """Record the key for the block. An exception ends the process, and leaves the record."""
         record = self.record_of(lambda: key)
-        record.begin()
+        record.start()
         yield
         record.end()
 

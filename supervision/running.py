@@ -67,7 +67,7 @@ class ActorRunner:
         """Call the function; run a returned coroutine as a task."""
         work = Work(label)
         token = CURRENT.set(work)
-        self.begin(work)
+        self.start(work)
         try:
             result = call()
         except BaseException as error:  # noqa: BLE001 - let it crash
@@ -98,9 +98,9 @@ class ActorRunner:
         CURRENT.set(work)
         if self._current is not None:
             self.end()
-        self.begin(work)
+        self.start(work)
 
-    def begin(self, work: Work) -> None:
+    def start(self, work: Work) -> None:
         """Show the work on the status page."""
         self._current = work
         label = work.label
@@ -110,9 +110,9 @@ class ActorRunner:
                 self._padded.clear()
             shown = self._padded[label] = padded(label)
         if work.record is not None:
-            work.record.begin()
+            work.record.start()
         self._started_at = time.monotonic()
-        self._status_entry.begin(shown, self._started_at, work.allowance_seconds)
+        self._status_entry.start(shown, self._started_at, work.allowance_seconds)
 
     def end(self) -> None:
         """The current work ends."""
@@ -149,7 +149,7 @@ class _Shown(StepObserver):
     def step_started(self) -> None:
         work = CURRENT.get()
         if work is not None:
-            self._runner.begin(work)
+            self._runner.start(work)
 
     def step_ended(self) -> None:
         self._runner.end()

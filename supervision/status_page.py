@@ -70,7 +70,7 @@ class StatusEntry:
     def beat(self, now: float) -> None:
         self._times[_BEAT] = now
 
-    def begin(self, name: bytes, now: float, allowance_seconds: float = 0.0) -> None:
+    def start(self, name: bytes, now: float, allowance_seconds: float = 0.0) -> None:
         """A handler starts; `name` is the message type, made by `padded`. It may hold the actor for
         `allowance_seconds`, if that is more than its policy allows."""
         self._name[:] = name

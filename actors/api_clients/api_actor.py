@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from actors.shared.api.access import ServerAccess, loaded_at_start
 from actors.shared.api.errors import ApiError, NoCredentials
 from actors.shared.config.agent import Agent
-from actors.shared.tracing.start import begin
+from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, on
 
 from .messages import CredentialsChanged
@@ -116,7 +116,7 @@ class ApiActor(Actor):
                 access,
                 observe=self._observe,
                 warned=self._log_server_warning,
-                tracer=begin(self, self.agent.config.tracing, self.agent.node_name),
+                tracer=start_tracer(self, self.agent.config.tracing, self.agent.node_name),
                 plugin_metrics=PluginMetrics(self.metrics),
                 **self.limits(),
             )

@@ -112,10 +112,10 @@ class ContainerManager(Actor):
         self._running_pods = RunningPods(self.log, rules, self._cgroups, self._hardware, resizes, self._counted)
         self._resizes = ResizeAdmission(rules, self._cgroups, resizes, self._counted)
         self._user_namespaces = PodUserNamespaces(agent, self._inventory, totals.allocatable["pods"])
-        self._cgroups.begin()
-        resizes.begin()
-        self._gate.begin()
-        PeriodicTasks(self, config, warnings, self._host, runner).begin()
+        self._cgroups.start()
+        resizes.start()
+        self._gate.start()
+        PeriodicTasks(self, config, warnings, self._host, runner).start()
 
     def _set_oom_score(self, score: int) -> None:
         if not self._host and not oom.set_score(score):

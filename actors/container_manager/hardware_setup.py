@@ -38,7 +38,7 @@ def pod_hardware(
         unthrottled = agent.gate("DisableCPUQuotaWithExclusiveCPUs")
         exclusive = ExclusiveCpus(cpus.policy, store, actor.metrics, unthrottled=unthrottled)
         providers.append(exclusive)
-        CpuReconciliation(actor, runtime or _runtime(actor, agent), warnings, _cpus_of(exclusive, ledger)).begin(
+        CpuReconciliation(actor, runtime or _runtime(actor, agent), warnings, _cpus_of(exclusive, ledger)).start(
             float(agent.config.cpuManagerReconcilePeriod)
         )
     memory = StateStore(files.file(MEMORY_STATE), memory_start(agent, machine), encode_memory)
@@ -56,7 +56,7 @@ async def begin_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> 
     """Read the state files, and convert earlier forms. Call it before `pod_hardware`. Raises StateError, OSError."""
     files = StateFiles.of(actor, agent)
     for name in (CPU_STATE, MEMORY_STATE):
-        files.file(name).begin()
+        files.file(name).prepare()
     await translate(files.file(CPU_STATE), lambda: runtime or _runtime(actor, agent))
 
 

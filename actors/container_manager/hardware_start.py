@@ -29,11 +29,11 @@ from .cpu.earlier_state import read_earlier, untranslated
 from .cpu.options import contradiction, options_of
 from .cpu.state import CPU_STATE, CpuState, StateError
 from .cpu.state import decode as decode_cpus
-from .cpu.static_policy import STATIC, StaticPolicy, begin, static_policy
+from .cpu.static_policy import STATIC, StaticPolicy, starting_state, static_policy
 from .memory.initial_state import NONE as MEMORY_NONE
 from .memory.initial_state import STATIC as MEMORY_STATIC
-from .memory.initial_state import begin as begin_memory
 from .memory.initial_state import fresh
+from .memory.initial_state import starting_state as starting_memory
 from .memory.state import MEMORY_STATE, MemoryState
 from .memory.state import decode as decode_memory
 from .node_resources import reserved, unallocatable_memory
@@ -122,7 +122,7 @@ def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
     whole = parse_cpu_list(config.reservedSystemCPUs)
     policy = static_policy(machine, options_of(given), reserved(config).get("cpu", 0), whole)
     try:
-        return CpuStart(policy, begin(policy, restored or CpuState(STATIC)))
+        return CpuStart(policy, starting_state(policy, restored or CpuState(STATIC)))
     except StateError as error:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 
@@ -135,7 +135,7 @@ def memory_start(agent: Agent, machine: MachineTopology) -> MemoryState:
         return MemoryState(MEMORY_NONE)
     by_node = reserved_memory(config, machine)
     try:
-        return begin_memory(fresh(machine.nodes, by_node), restored)
+        return starting_memory(fresh(machine.nodes, by_node), restored)
     except StateError as error:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 

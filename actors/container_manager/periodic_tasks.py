@@ -28,7 +28,7 @@ class PeriodicTasks:
         self._actor, self._config, self._warnings, self._host = actor, config, warnings, host
         self._chains = UtilityChains(families(host) if config.makeIPTablesUtilChains else [], runner)
 
-    def begin(self) -> None:
+    def start(self) -> None:
         if self._config.systemCgroups:
             self._actor.every(SECONDS, self._gather, jitter=0.1, immediately=True)
         if self._config.makeIPTablesUtilChains:

@@ -17,7 +17,7 @@ from actors.shared.plugins.model import PluginError
 from supervision.actor import Actor
 from supervision.errors import error_text
 
-from .choice import DeviceChoice, DevicesUnavailable, already_has, begin, finish
+from .choice import DeviceChoice, DevicesUnavailable, already_has, finish, start
 from .holdings import NO_NODE, Holdings, Key, Share
 from .inventory import Inventory, Resource
 from .messages import DeviceRequest
@@ -152,7 +152,7 @@ class Allocator:
         name, holdings = key.resource, self._holdings
         taken = holdings.taken(name, key.uid, key.container)
         reusable = holdings.reusable(key.uid, key.container, name, finished)
-        return begin(name, needed, self._inventory.get(name) or Resource(), taken, reusable, mask)
+        return start(name, needed, self._inventory.get(name) or Resource(), taken, reusable, mask)
 
     def _record(self, request: DeviceRequest) -> None:
         """Raises DevicesUnavailable; the container then has no devices."""

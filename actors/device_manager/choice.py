@@ -1,6 +1,6 @@
 """Chooses a container's devices, in the kubelet's order. Pure.
 
-`begin` takes the certain devices; a plugin that may have a preference is asked (GetPreferredAllocation), and `finish`
+`start` takes the certain devices; a plugin that may have a preference is asked (GetPreferredAllocation), and `finish`
 takes the rest. Preferred devices that are not free are ignored.
 """
 
@@ -48,7 +48,7 @@ def already_has(
     return held is not None or needed == 0
 
 
-def begin(
+def start(
     name: str, needed: int, resource: Resource, taken: Collection[str], reusable: Collection[str], mask: int | None
 ) -> DeviceChoice:
     """`taken`: devices of other pods, or of this pod; `reusable`: those of them that the container may have. `mask`:

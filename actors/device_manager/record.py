@@ -20,7 +20,7 @@ class DeviceCheckpoint:
 
     def restore(self, now: float) -> None:
         """Raises OSError."""
-        self._file.begin()
+        self._file.prepare()
         try:
             found = checkpoint.read(self._file.path)
         except DeviceCheckpointError as error:

@@ -63,7 +63,7 @@ class EvictionManager(Actor):
         self._cleanup = NodeCleanup(self, agent.workers)
         self._timer = RoundTimer(self, self._observer, self._watched, self._clock)
         self._timer.listen(tree, notifies=agent.config.kernelMemcgNotification, proc=f"{self._host}/proc")
-        OomWatcher(self, agent, self._usage, self._host).begin()
+        OomWatcher(self, agent, self._usage, self._host).start()
         self._report_evictions()
         self.every(REPEAT_SECONDS, self._evictions.look)
         self.start_task(self._run(), "rounds")

@@ -67,7 +67,7 @@ class MemoryNotices:
         self._events: list[int] = []
         self._stalls: tuple[int, select.epoll] | None = None
 
-    def begin(self) -> None:
+    def start(self) -> None:
         if self._tree.version == 2:
             try:
                 self._watch_stalls()

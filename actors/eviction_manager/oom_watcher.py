@@ -32,7 +32,7 @@ class OomWatcher:
     def __init__(self, actor: Actor, agent: Agent, usage: UsageReader, host: str = "") -> None:
         self._actor, self._agent, self._usage, self._path = actor, agent, usage, f"{host}{PATH}"
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Watch from now on. If the log cannot be read, OOM kills are not reported and the agent continues."""
         try:
             log = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

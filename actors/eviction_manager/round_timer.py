@@ -38,7 +38,7 @@ class RoundTimer:
     def listen(self, tree: CgroupTree, *, notifies: bool, proc: str) -> None:
         """Take the kernel's notices of memory into account, too. `notifies`: kernelMemcgNotification."""
         self._notices = MemoryNotices(tree, self.wake, self._actor.log, notifies=notifies, proc=proc)
-        self._notices.begin()
+        self._notices.start()
 
     def wake(self) -> None:
         """End the present pause."""

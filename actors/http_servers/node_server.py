@@ -15,7 +15,7 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.cert_manager.messages import CERT_MANAGER, GetServingCertificate, ServingCertificate
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.tracing.start import begin
+from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, AskError, on
 
 from .access.access import AccessCheck, CheckedAccess, OpenAccess
@@ -55,7 +55,7 @@ class _Server(Actor):
 
     async def on_start(self) -> None:
         limit_lines()
-        self.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
+        self.tracer = start_tracer(self, self.agent.config.tracing, self.agent.node_name)
 
     async def _serve(
         self, access: AccessCheck, port: int, *, read_only: bool, tls: ServerContext | None = None

@@ -19,7 +19,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.liveness import CONNECT_SECONDS
 from actors.shared.cri.silence import IMAGE_SERVICE, POLL_SECONDS, RuntimeSilence
 from actors.shared.input_quarantine import InputQuarantine
-from actors.shared.tracing.start import begin
+from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 
 from .credential_lookup import CredentialLookup
@@ -59,7 +59,7 @@ class ImageManager(Actor):
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
         config = agent.config
-        self._tracer = begin(self, config.tracing, agent.node_name)
+        self._tracer = start_tracer(self, config.tracing, agent.node_name)
         seconds = float(config.runtimeRequestTimeout)
         self._client = CriClient(agent.runtime_endpoint, agent.image_endpoint, seconds, self._tracer, self.metrics)
         parallel = config.maxParallelImagePulls or (1 if config.serializeImagePulls else None)
@@ -80,7 +80,7 @@ class ImageManager(Actor):
         self._quarantine = InputQuarantine(self, agent.run_dir, "pulls", "image")
         node_name = "" if agent.standalone else agent.node_name
         self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
-        self._collector.begin()
+        self._collector.start()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime
             self._silence = RuntimeSilence(self, IMAGE_SERVICE, agent.image_endpoint)
             self.every(POLL_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)

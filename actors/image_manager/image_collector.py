@@ -47,7 +47,7 @@ class ImageCollector:
         self._records: dict[str, ImageRecord] = {}
         self._failures = 0
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Record the images and their use at once, then every 5 minutes, and collect then, unless that is off.
 
         The records are kept in any case: `remove_unused` needs the ages of the images.

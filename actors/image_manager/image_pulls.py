@@ -145,7 +145,7 @@ class ImagePulls:
         """Raises CriError, RecordFailed."""
         if self._records is None:
             return (await self._pull_with(question, reference.full, credentials))[0]
-        await self._records.begin(reference.full)
+        await self._records.start(reference.full)
         try:
             image_ref, used = await self._pull_with(question, reference.full, credentials)
         except CriError:

@@ -140,7 +140,7 @@ class PullRecords:
             if problem:
                 self._warnings.warn("write", f"the record of the pulls of {name} is not written: {problem}")
 
-    async def begin(self, image: str) -> None:
+    async def start(self, image: str) -> None:
         """A pull is about to start. Raises RecordFailed."""
         await self._loaded.wait()
         intent, path = msgspec.json.encode(Intent(image)), intent_paths(image)[0]

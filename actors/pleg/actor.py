@@ -19,7 +19,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.silence import RUNTIME, RuntimeSilence
-from actors.shared.tracing.start import begin
+from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.time_scale import scaled
@@ -59,7 +59,7 @@ class Pleg(Actor):
 
     async def on_start(self) -> None:
         config = self.agent.config
-        tracer = begin(self, config.tracing, self.agent.node_name)
+        tracer = start_tracer(self, config.tracing, self.agent.node_name)
         self._client = CriClient(
             self.agent.runtime_endpoint,
             request_seconds=float(config.runtimeRequestTimeout),

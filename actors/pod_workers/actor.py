@@ -18,7 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.cri.client import CriClient
 from actors.shared.state_files import StateFiles
-from actors.shared.tracing.start import begin
+from actors.shared.tracing.start import start_tracer
 from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.volume_manager.messages import VOLUME_MANAGER
@@ -95,7 +95,7 @@ class Shard(Actor):
 
     def _make_services(self, agent: Agent) -> ExecutorContext:
         config = agent.config
-        tracer = self._tracer or begin(self, config.tracing, agent.node_name)
+        tracer = self._tracer or start_tracer(self, config.tracing, agent.node_name)
         seconds = float(config.runtimeRequestTimeout)
         client = self._runtime or CriClient(
             agent.runtime_endpoint, request_seconds=seconds, tracer=tracer, metrics=self.metrics

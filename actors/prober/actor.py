@@ -19,7 +19,7 @@ from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.input_quarantine import InputQuarantine, label_of
-from actors.shared.tracing.start import begin
+from actors.shared.tracing.start import start_tracer
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -71,7 +71,7 @@ class Prober(Actor):
         """The client of the runtime, made when the first exec probe runs."""
         if self._runtime is None:
             config = self.agent.config
-            tracer = begin(self, config.tracing, self.agent.node_name)
+            tracer = start_tracer(self, config.tracing, self.agent.node_name)
             self._runtime = CriClient(
                 self.agent.runtime_endpoint, "", config.runtimeRequestTimeout, tracer, self.metrics
             )

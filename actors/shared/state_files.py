@@ -47,7 +47,7 @@ class CopiedFile:
         self.path = path
         self._files, self._copy = files, copy
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Called by the actor that writes the file, before it reads it. A new agent makes the copy; a restarted actor
         restores the file from the copy if they differ. Raises OSError if that fails."""
         if not self._files.again:
@@ -59,7 +59,7 @@ class CopiedFile:
             self._files.log.warning("%s has been changed while the agent runs: it is written again", self.path)
 
     def newest(self) -> Path:
-        """The content for an actor that only reads the file, whose writer may be in `begin`."""
+        """The content for an actor that only reads the file, whose writer may be in `prepare`."""
         return self._copy if self._files.again and self._copy.exists() else self.path
 
     def write(self, data: bytes, *, sync: bool = False) -> None:

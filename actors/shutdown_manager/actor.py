@@ -114,7 +114,7 @@ class ShutdownManager(Actor):
             preparing = await logind.preparing()
             self._step(ShutdownEvent.PREPARING if preparing else ShutdownEvent.NOT_PREPARING)
             if not preparing and not inhibits:
-                await self._inhibition.begin(logind)
+                await self._inhibition.start(logind)
                 if self._warnings.resolved("logind"):
                     self.log.info("a shutdown of the node waits for its pods")
             inhibits = not preparing

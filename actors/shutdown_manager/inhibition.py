@@ -27,7 +27,7 @@ class Inhibition:
         """The configured windows, cut if logind waits for less."""
         self._lock = -1
 
-    async def begin(self, logind: Logind) -> None:
+    async def start(self, logind: Logind) -> None:
         """Fit the windows, then take a lock. Raises LogindError."""
         await self._fit_windows(logind)
         lock = await logind.inhibit()

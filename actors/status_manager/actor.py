@@ -92,7 +92,7 @@ class StatusManager(Actor):
         if not agent.standalone:
             self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks)
             self.every(UPKEEP_SECONDS, self._api_sync.upkeep)
-        self._node.begin()
+        self._node.start()
 
     async def on_hello(self, name: ActorName) -> None:
         if name == PROBER:

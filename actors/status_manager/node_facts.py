@@ -43,7 +43,7 @@ class NodeFacts:
             ready_to_start=agent.gate("PodReadyToStartContainersCondition"),
         )
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Read the Node object from now on; a standalone agent has none. Ask a runtime for its name."""
         if not self._agent.standalone:
             self._actor.after(0.0, self._read)

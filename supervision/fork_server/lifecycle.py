@@ -57,7 +57,7 @@ class ForkServerLifecycle:
         self.stopping, self.code = True, code
         self._watchdog.stopping()
         self._stop = OrderedStop(self._table, self._processes.stop, self._all_stopped)
-        self._stop.begin()
+        self._stop.start()
 
     def _all_stopped(self) -> None:
         self._disposables.kill_all()

@@ -18,7 +18,7 @@ class OrderedStop:
         self._remaining = list(table)
         self._current: ProcessEntry | None = None
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self._stop_next()
 
     def ended(self, child: ProcessEntry) -> None:

@@ -132,12 +132,12 @@ class ApiConnection:
         """Begins with a list, so what is there already is in `now` and not in `events`."""
         watched = Watched(path, query)
 
-        async def begin() -> None:
+        async def start() -> None:
             task = asyncio.ensure_future(self._follow(watched))
             self._watching.add(task)
             task.add_done_callback(self._watching.discard)
 
-        self._run(begin())
+        self._run(start())
         assert watched.started_at.wait(CALL_SECONDS), f"no list of {path}"
         return watched
 

@@ -87,7 +87,7 @@ class Logind(ServiceInterface):
                 self._delay = float(found[1])
         self.say("configuration", delay=self._delay)
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         self._preparing = True
         self.say("begin")
         self._over.clear()
@@ -186,7 +186,7 @@ async def main(drop_in_dir: str, delay: str, events: str) -> None:
     running = set()
     while line := (await reader.readline()).decode().strip():
         if line == "begin":
-            running.add(asyncio.ensure_future(logind.begin()))
+            running.add(asyncio.ensure_future(logind.start()))
         elif line == "cancel":
             logind.cancel()
         elif line == "refuse":

@@ -29,9 +29,9 @@ class AdmissionGate:
         self._shutdown = ShutdownAdmission(actor, agent)
         self._hold = StartupHold(actor, ledger, inventory)
 
-    def begin(self) -> None:
-        self._evictions.begin()
-        self._shutdown.begin()
+    def start(self) -> None:
+        self._evictions.start()
+        self._shutdown.start()
 
     # -- reports ----------------------------------------------------------------------------------------------------
     def node_evictions(self, report: NodeEvictions) -> None:
@@ -42,7 +42,7 @@ class AdmissionGate:
 
     def cgroups_found(self, uids: frozenset[str]) -> None:
         """These pods have cgroups, so they may run: new pods wait until they are counted."""
-        self._hold.begin(uids)
+        self._hold.start(uids)
 
     def pods_changed(self) -> None:
         """The ledger or the inventory has changed."""

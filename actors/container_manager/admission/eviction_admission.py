@@ -21,7 +21,7 @@ class EvictionAdmission:
         self._reported = asyncio.Event()
         self._report = NodeEvictions([])
 
-    def begin(self) -> None:
+    def start(self) -> None:
         if self._standalone:
             self._reported.set()
         else:

@@ -21,7 +21,7 @@ class PendingAdmissions:
         """By pod, oldest first."""
 
     @contextmanager
-    def begin(self, uid: str) -> Iterator[PendingAdmission]:
+    def start(self, uid: str) -> Iterator[PendingAdmission]:
         """Pending until the block is left."""
         admission = PendingAdmission(uid)
         self._pending.setdefault(uid, []).append(admission)

@@ -54,7 +54,7 @@ class PodAdmission:
         self._pending = counted.pending
 
     async def admit(self, message: AdmitPod) -> Answer:
-        with self._pending.begin(message.uid) as admission:
+        with self._pending.start(message.uid) as admission:
             return await self._admit(message, admission)
 
     async def _admit(self, message: AdmitPod, admission: PendingAdmission) -> Answer:

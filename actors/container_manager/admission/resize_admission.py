@@ -27,7 +27,7 @@ class ResizeAdmission:
             demand, limits = demand_of(uid, pod), larger(pod_limits(pod, rules), pod_limits(before, rules))
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")
-        with self._counted.pending.begin(uid) as admission:
+        with self._counted.pending.start(uid) as admission:
             await self._cgroups.ready()
             waiting = WaitingResize(demand_of(uid, before), demand, message.since)
             refused = self._resizes.infeasible(pod, before)

@@ -35,7 +35,7 @@ class RunningPods:
         self._hardware, self._resizes, self._counted = hardware, resizes, counted
 
     async def count(self, message: CountRunningPod) -> None:
-        with self._counted.pending.begin(message.uid) as admission:
+        with self._counted.pending.start(message.uid) as admission:
             try:
                 candidate, limits = read_candidate(message.uid, message.pod, self._rules)
             except (ObjectError, QuantityError) as error:

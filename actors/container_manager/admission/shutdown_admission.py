@@ -23,7 +23,7 @@ class ShutdownAdmission:
         self._reported = asyncio.Event()
         self._shutdown = NodeShutdown(active=False)
 
-    def begin(self) -> None:
+    def start(self) -> None:
         if self._expected:
             self._actor.after(HOLD_SECONDS, self._reported.set)
 

@@ -23,7 +23,7 @@ class StartupHold:
         self._expected: frozenset[str] | None = None
         self._released = asyncio.Event()
 
-    def begin(self, expected: frozenset[str]) -> None:
+    def start(self, expected: frozenset[str]) -> None:
         """`expected`: the pods that have cgroups. Called again when another driver's cgroups are found."""
         first, self._expected = self._expected is None, expected
         if first:

@@ -59,7 +59,7 @@ class CgroupManager:
         metric = "kubelet_cgroup_manager_duration_seconds"
         self._actor.metrics.observe(metric, seconds, operation_type=operation)
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self._actor.start_task(self._setup.run(), "setup")
         if self._enabled:
             self._actor.every(ENFORCE_SECONDS, self._orphans.look, jitter=0.1)

@@ -46,7 +46,7 @@ class CpuReconciliation:
         self._failed: set[str] = set()
         """Containers that a warning was logged for."""
 
-    def begin(self, seconds: float) -> None:
+    def start(self, seconds: float) -> None:
         """`seconds`: cpuManagerReconcilePeriod."""
         self._actor.every(seconds, self.reconcile, jitter=0.1)
 

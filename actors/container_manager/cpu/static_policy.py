@@ -59,7 +59,7 @@ def take(policy: StaticPolicy, free: Cpus, count: int) -> Cpus:
 
 
 # -- start -----------------------------------------------------------------------------------------------------------
-def begin(policy: StaticPolicy, state: CpuState) -> CpuState:
+def starting_state(policy: StaticPolicy, state: CpuState) -> CpuState:
     """The initial state, from the recorded one; an empty one is a new machine. Raises StateError if it does not fit
     this machine."""
     online, reserved = policy.machine.online, policy.reserved

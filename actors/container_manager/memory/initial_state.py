@@ -31,7 +31,7 @@ def fresh(nodes: Sequence[NumaNode], reserved: Mapping[int, Amounts]) -> MemoryS
     return MemoryState(STATIC, machine)
 
 
-def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
+def starting_state(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
     """The initial state. Raises StateError if the recorded one does not fit this machine."""
     if kept is None or not (kept.machine or kept.entries):
         return empty

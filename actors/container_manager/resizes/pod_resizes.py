@@ -61,7 +61,7 @@ class PodResizes:
         self._unsettled: dict[str, Demand] = {}
         """By pod UID: the resources that containers may still have until they are shrunk."""
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)
         self._actor.after(FIRST_SECONDS, self._retry_periodically)
 

@@ -69,7 +69,7 @@ def _without_resize(record: PodRecord) -> PodRecord:
 
 class _RecordFile:
     def __init__(self, file: CopiedFile) -> None:
-        file.begin()
+        file.prepare()
         self.records = read(file.path)
         self._file, self._text = file, RecordText()
         for uid, record in self.records.items():

@@ -27,7 +27,7 @@ class ClaimStore:
     def load(self) -> None:
         """Read the file, or create a missing one. Raises ResourceClaimError: the prepared claims are not known;
         OSError."""
-        self._file.begin()
+        self._file.prepare()
         raw = self._read()
         if raw is None:
             self._write(encode(Claims()), "ResourceClaim cache")

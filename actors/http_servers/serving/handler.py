@@ -133,7 +133,7 @@ class ServerHandler(RequestHandler):
         """Begin the span of the request."""
         tracer = self.state.tracer
         labels = self.state.requests.labels(self.request.method or "", self.request.path)
-        span = request_spans.begin(tracer, self.request, labels["path"], public=self.state.read_only)
+        span = request_spans.start(tracer, self.request, labels["path"], public=self.state.read_only)
         if span is not None:
             self._spans.enter_context(tracer.around(span))
             self._spans.callback(lambda: request_spans.answered(span, self.get_status()))
@@ -141,7 +141,7 @@ class ServerHandler(RequestHandler):
     async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
         """Returns after the answer; for a connection that becomes a stream, after the stream."""
         labels = self.state.requests.labels(self.request.method or "", self.request.path)
-        self.state.requests.begin(labels)
+        self.state.requests.start(labels)
         label = f"request {labels['method']} /{labels['path']}"
         self.state.actor.work_for(label, allowance_seconds=scaled(STEP_SECONDS))
         self._spans = ExitStack()

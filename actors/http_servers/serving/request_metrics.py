@@ -44,7 +44,7 @@ class RequestMetrics:
             "server_type": self._server,
         }
 
-    def begin(self, labels: dict[str, str]) -> None:
+    def start(self, labels: dict[str, str]) -> None:
         """A request was received."""
         self._change(labels, 1)
         self._metrics.count(_REQUESTS, **labels)

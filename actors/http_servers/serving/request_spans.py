@@ -18,7 +18,7 @@ FAILED = 500
 """Statuses from here on are failures of the server."""
 
 
-def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool) -> Span | None:
+def start(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool) -> Span | None:
     """The span of a request; None without tracing. `path`: the label of its metrics."""
     if tracer is OFF:
         return None

@@ -70,7 +70,7 @@ def _together(parts: Iterable[Ends]) -> Ends:
 class Translation(Protocol):
     """Translates the bytes of one side for the other."""
 
-    def begin(self) -> Ends:
+    def start(self) -> Ends:
         """The first bytes to write."""
 
     def from_caller(self, received: bytes) -> Ends:
@@ -91,7 +91,7 @@ class Channels:
         self._open = {channel for channel in (STDOUT, STDERR, ERROR) if channel in self._streams}
         self._frames, self._spdy, self._encoder = websocket.WebSocketDecoder(), spdy.SpdyDecoder(), spdy.Encoder()
 
-    def begin(self) -> Ends:
+    def start(self) -> Ends:
         streams = [self._encoder.open(stream, {"streamType": _TYPES[one]}) for one, stream in self._streams.items()]
         # an empty message shows the caller that the stream is open
         first = next((one for one in (STDOUT, STDERR, ERROR) if one in self._streams), ERROR)
@@ -148,7 +148,7 @@ class Tunnel:
     def __init__(self) -> None:
         self._frames = websocket.WebSocketDecoder()
 
-    def begin(self) -> Ends:
+    def start(self) -> Ends:
         return Ends()
 
     def from_caller(self, received: bytes) -> Ends:
@@ -197,7 +197,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         if not caller.closed():
             await asyncio.wait([asyncio.ensure_future(caller.write(last))], timeout=scaled(LINGER_SECONDS))
 
-    await write(translation.begin())
+    await write(translation.start())
     await run(
         caller,
         runtime,

@@ -186,7 +186,7 @@ class ContainerStarter:
 
     async def start(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""
-        instance_marks.begin(self._actor, container, self._agent.pod_dir(pod.metadata.uid), count)
+        instance_marks.prepare(self._actor, container, self._agent.pod_dir(pod.metadata.uid), count)
         try:
             await self._client.start_container(container_id)
         except CriError as error:

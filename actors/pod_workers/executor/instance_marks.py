@@ -43,7 +43,7 @@ def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
             yield PreStopStarted(cri_container.id)
 
 
-def begin(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
+def prepare(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
     """Prepare the marks of an instance before its start: remove those of the instance before it, and of an older one
     with the same restart count (the count starts at 0 again if runtime and logs have lost it). If a mark cannot be
     written, the container starts without it."""

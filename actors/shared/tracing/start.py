@@ -10,7 +10,7 @@ from .tracer import OFF, Tracer
 SERVICE = "kubelet"
 
 
-def begin(actor: Actor, tracing: Tracing | None, node_name: str) -> Tracer:
+def start_tracer(actor: Actor, tracing: Tracing | None, node_name: str) -> Tracer:
     """`tracing` is KubeletConfiguration.tracing. Call it in `on_start`: it sets a timer."""
     if tracing is None:
         return OFF

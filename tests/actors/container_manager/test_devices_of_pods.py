@@ -118,10 +118,10 @@ async def test_a_pod_of_an_earlier_process_may_have_devices(host: Host) -> None:
 
 async def test_records_of_pods_that_no_worker_has_are_removed(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[DeviceHintProvider] = []
-    begin = DeviceHintProvider.__init__
+    start = DeviceHintProvider.__init__
 
     def noted(self: DeviceHintProvider, actor: object) -> None:
-        begin(self, actor)  # type: ignore[arg-type]
+        start(self, actor)  # type: ignore[arg-type]
         made.append(self)
 
     monkeypatch.setattr(DeviceHintProvider, "__init__", noted)

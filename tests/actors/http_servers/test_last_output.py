@@ -48,7 +48,7 @@ class Stream:
         self.near, self.far = IOStream(near), RuntimeStream(far)
         self.task: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
+    def start(self) -> None:
         if self.protocol == PROTOCOLS[0]:
             self.task = asyncio.ensure_future(join(self.near, self.far, IDLE))
         else:
@@ -67,7 +67,7 @@ class Stream:
         if self.protocol != PROTOCOLS[1]:
             return payload
         spdy = SpdyRuntime()
-        streams = Channels(EXEC).begin().to_runtime
+        streams = Channels(EXEC).start().to_runtime
         spdy.feed(streams)
         return b"".join(spdy.says("stdout", payload[at : at + 60_000]) for at in range(0, len(payload), 60_000))
 
@@ -115,7 +115,7 @@ async def test_a_caller_that_pauses_gets_all_output(protocol: str, monkeypatch: 
     monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.01)
     monkeypatch.setattr(stream_translator, "LINGER_SECONDS", 0.01)
     async with stream(protocol) as one:
-        one.begin()
+        one.start()
         loop = asyncio.get_running_loop()
         one.runtime.setblocking(False)
         if one.protocol == PROTOCOLS[1]:
@@ -134,7 +134,7 @@ async def test_a_caller_that_still_types_when_the_process_ends_gets_all_output(p
         one.far.socket.send(b"never read")  # so that its end is a reset
         one.runtime.sendall(one.said(b"last words"))
         one.runtime.close()
-        one.begin()
+        one.start()
         for _ in range(20):
             await asyncio.sleep(0)
             await loop.sock_sendall(one.caller, one.sent(b"typed on"))
@@ -144,7 +144,7 @@ async def test_a_caller_that_still_types_when_the_process_ends_gets_all_output(p
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_a_departed_caller_ends_the_stream_while_the_runtime_continues(protocol: str) -> None:
     async with stream(protocol) as one:
-        one.begin()
+        one.start()
         one.runtime.sendall(one.said(b"words"))
         one.caller.close()
         assert one.task is not None
@@ -160,7 +160,7 @@ async def test_a_caller_that_leaves_while_the_runtime_takes_no_input_ends_the_st
     monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.2)
     monkeypatch.setattr(joined_streams, "POLL_SECONDS", 0.05)
     async with stream(protocol) as one:
-        one.begin()
+        one.start()
         assert one.task is not None
         loop, near = asyncio.get_running_loop(), one.near.socket
         while not await _is_unread(near):

@@ -166,7 +166,7 @@ def blame(home: Path, clock: VirtualClock) -> None:
     key = content_key("bad", encode(BAD))
     for _ in range(POLICY.crashes):
         journal = Journal(home / "run" / "quarantine" / NAME, POLICY, clock)
-        journal.record_of(lambda: key).begin()
+        journal.record_of(lambda: key).start()
         journal.close()
 
 

@@ -95,7 +95,7 @@ class World:
         else:
             await harness.deliver(SourcePod("api", f"u{number}"))
 
-    async def begin(self, harness: Harness) -> None:
+    async def start(self, harness: Harness) -> None:
         """What the neighbours tell one that has just started."""
         if self.chance.random() < 0.5:
             await self.store.sync(harness)
@@ -110,7 +110,7 @@ async def test_the_server_ends_with_the_true_status_after_any_failures(tmp_path,
     for incarnation in range(1, 4):
         async with joined(tmp_path, world.store, incarnation) as harness:
             harness.answer(ApiCall, world.answer)
-            await world.begin(harness)
+            await world.start(harness)
             for _ in range(40):
                 await world.step(harness)
             if incarnation == 3:

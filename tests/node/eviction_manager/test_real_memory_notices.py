@@ -58,7 +58,7 @@ async def test_the_kernel_takes_the_trigger_on_stalls_for_memory(caplog: pytest.
     unified = CgroupTree((Hierarchy("/nowhere", frozenset({"memory"}), unified=True),))
     before = len(os.listdir("/proc/self/fd"))
     with caplog.at_level(logging.INFO):
-        MemoryNotices(unified, lambda: None, logging.getLogger("notices"), notifies=False).begin()
+        MemoryNotices(unified, lambda: None, logging.getLogger("notices"), notifies=False).start()
     assert caplog.messages == []
     assert len(os.listdir("/proc/self/fd")) == before + 2
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.choice import DevicesUnavailable, already_has, begin, finish
+from actors.device_manager.choice import DevicesUnavailable, already_has, finish, start
 from actors.device_manager.inventory import Device, Resource
 
 FLAT = Resource({name: Device() for name in "abcd"})
@@ -14,7 +14,7 @@ NODES = Resource({"a0": Device(nodes=(0,)), "b0": Device(nodes=(0,)), "c1": Devi
 
 
 def choose(needed, resource, taken=(), reusable=(), mask=None, preferred=()):
-    return finish(begin("v/x", needed, resource, taken, reusable, mask), preferred)
+    return finish(start("v/x", needed, resource, taken, reusable, mask), preferred)
 
 
 # -- what is refused before anything is chosen -------------------------------------------------------------------------
@@ -64,14 +64,14 @@ def test_a_preference_counts_among_free_devices_only() -> None:
 
 
 def test_more_devices_than_needed_on_the_wanted_node_are_chosen_by_preference() -> None:
-    choice = begin("v/x", 1, NODES, (), (), 0b01)
+    choice = start("v/x", 1, NODES, (), (), 0b01)
     assert choice.preferable == {"a0", "b0"}
     assert choice.taken == ()
     assert finish(choice, ["c1", "b0"]) == {"b0"}
 
 
 def test_too_few_devices_on_the_wanted_node_are_taken_whole_then_others_then_those_without_a_node() -> None:
-    choice = begin("v/x", 3, NODES, (), (), 0b01)
+    choice = start("v/x", 3, NODES, (), (), 0b01)
     assert (choice.taken, choice.candidates) == (("a0", "b0"), ("c1", "d"))
     assert choice.preferable == {"a0", "b0", "c1", "d"}
     assert finish(choice, []) == {"a0", "b0", "c1"}
@@ -79,8 +79,8 @@ def test_too_few_devices_on_the_wanted_node_are_taken_whole_then_others_then_tho
 
 
 def test_the_plugin_is_not_queried_if_there_is_no_choice() -> None:
-    assert begin("v/x", 2, NODES, (), (), 0b01).missing == 0
-    assert begin("v/x", 1, FLAT, "a", "a", None).missing == 0
+    assert start("v/x", 2, NODES, (), (), 0b01).missing == 0
+    assert start("v/x", 1, FLAT, "a", "a", None).missing == 0
 
 
 names = st.sets(st.sampled_from("abcdefgh"), max_size=8)

@@ -83,7 +83,7 @@ def leave_intent(root: Path) -> None:
 async def test_records_intents_and_checks_are_counted(tmp_path: Path) -> None:
     found = await loaded(tmp_path)
     assert await is_preloaded(found)
-    await found.begin(IMAGE)
+    await found.start(IMAGE)
     counted = {
         "ondisk_pulledrecords": 0,
         "ondisk_pullintents": 1,
@@ -101,8 +101,8 @@ async def test_records_intents_and_checks_are_counted(tmp_path: Path) -> None:
 
 async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_the_image(tmp_path: Path) -> None:
     found = await loaded(tmp_path)
-    await found.begin(IMAGE)
-    await found.begin(IMAGE)
+    await found.start(IMAGE)
+    await found.start(IMAGE)
     await found.failed(IMAGE)
     assert (await is_preloaded(found), intents(tmp_path)) == (False, [file_name(IMAGE)])
     await found.failed(IMAGE)
@@ -111,12 +111,12 @@ async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_t
 
 async def test_the_intent_of_a_pull_that_brought_an_unknown_image_stays_until_one_succeeds(tmp_path: Path) -> None:
     found = await loaded(tmp_path)
-    await found.begin(IMAGE)
+    await found.start(IMAGE)
     found.lost(IMAGE)
-    await found.begin(IMAGE)
+    await found.start(IMAGE)
     await found.failed(IMAGE)
     assert (await is_preloaded(found), intents(tmp_path)) == (False, [file_name(IMAGE)])
-    await found.begin(IMAGE)
+    await found.start(IMAGE)
     await found.succeeded(IMAGE, NAME, REF, None)
     assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
 
@@ -130,8 +130,8 @@ async def test_a_load_that_is_repeated_forgets_nothing_of_the_pulls_meanwhile(tm
     found = records(tmp_path)
     with pytest.raises(Unavailable):
         await found.load(no_runtime)
-    await found.begin(OTHER)
-    await found.begin(IMAGE)
+    await found.start(OTHER)
+    await found.start(IMAGE)
     await found.load(no_image)
     assert (await is_preloaded(found), len(intents(tmp_path))) == (False, 2)
     await found.succeeded(IMAGE, NAME, REF, None)
@@ -157,7 +157,7 @@ async def test_an_image_whose_record_or_intent_is_damaged_is_pulled_again_and_th
         found = await loaded(tmp_path)
         assert not await is_preloaded(found), "its record is not known, so that it must not be for every pod"
         assert await found.verified("other.test/a", "other.test/a:1", "sha256:2", no_credentials)
-        await found.begin(IMAGE)
+        await found.start(IMAGE)
         await found.succeeded(IMAGE, NAME, REF, None)
         assert await is_preloaded(found)
         assert await is_preloaded(await loaded(tmp_path))
@@ -187,7 +187,7 @@ async def test_a_secret_that_gave_access_by_an_equal_credential_still_does_so_wi
         return await (await loaded(tmp_path)).verified(NAME, IMAGE, REF, find)
 
     found = await loaded(tmp_path)
-    await found.begin(IMAGE)
+    await found.start(IMAGE)
     await found.succeeded(IMAGE, NAME, REF, FoundCredential(Credential("me", "old"), first))
     assert not await may_use(second, "new")
     assert await may_use(second, "old")
@@ -202,6 +202,6 @@ async def test_the_intent_of_a_kubelet_is_found_by_the_name_without_a_tag(tmp_pa
     with pytest.raises(Unavailable):
         await found.load(no_runtime)
     assert not await found.verified("busybox", "busybox:latest", REF, no_credentials)
-    await found.begin("busybox:latest")
+    await found.start("busybox:latest")
     await found.succeeded("busybox:latest", "busybox", REF, None)
     assert intents(tmp_path) == []

@@ -12,9 +12,9 @@ from actors.shared.state_files import CopiedFile, StateFiles
 NAME = "device-plugins/some_state"
 
 
-def begun(home: Path, *, again: bool) -> CopiedFile:
+def prepared(home: Path, *, again: bool) -> CopiedFile:
     file = StateFiles(f"{home}/root", f"{home}/run", again=again).file(NAME)
-    file.begin()
+    file.prepare()
     return file
 
 
@@ -24,17 +24,17 @@ def damage(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [damage, Path.unlink], ids=["damaged", "removed"])
 def test_a_spoiled_file_is_written_again_for_an_actor_that_is_started_again(tmp_path, caplog, spoil):
-    file = begun(tmp_path, again=False)
+    file = prepared(tmp_path, again=False)
     file.write(b"one")
     file.write(b"two")
     spoil(file.path)
     with caplog.at_level(logging.WARNING):
-        assert begun(tmp_path, again=True).path.read_bytes() == b"two"
+        assert prepared(tmp_path, again=True).path.read_bytes() == b"two"
     assert str(file.path) in caplog.text
 
 
 def test_an_actor_that_only_reads_takes_the_copy_while_the_agent_runs(tmp_path):
-    file = begun(tmp_path, again=False)
+    file = prepared(tmp_path, again=False)
     file.write(b"one")
     damage(file.path)
     assert StateFiles(f"{tmp_path}/root", f"{tmp_path}/run", again=True).file(NAME).newest().read_bytes() == b"one"
@@ -42,14 +42,14 @@ def test_an_actor_that_only_reads_takes_the_copy_while_the_agent_runs(tmp_path):
 
 
 def test_a_new_agent_takes_the_file_as_it_is(tmp_path, caplog):
-    begun(tmp_path, again=False).write(b"one")
+    prepared(tmp_path, again=False).write(b"one")
     path = tmp_path / "root" / NAME
     damage(path)
-    begun(tmp_path, again=False)
+    prepared(tmp_path, again=False)
     assert path.read_bytes() == b"junk"
     path.unlink()
-    begun(tmp_path, again=False)
-    begun(tmp_path, again=True)
+    prepared(tmp_path, again=False)
+    prepared(tmp_path, again=True)
     assert not path.exists()
     assert caplog.text == ""
 
@@ -58,14 +58,14 @@ def test_actors_continue_from_the_state_that_a_new_agent_found(tmp_path):
     path = tmp_path / "root" / NAME
     path.parent.mkdir(parents=True)
     path.write_bytes(b"of before")
-    begun(tmp_path, again=False)
+    prepared(tmp_path, again=False)
     damage(path)
-    begun(tmp_path, again=True)
+    prepared(tmp_path, again=True)
     assert path.read_bytes() == b"of before"
 
 
 def test_a_write_that_fails_leaves_no_copy_that_is_newer_or_older_than_the_file(tmp_path):
-    file = begun(tmp_path, again=False)
+    file = prepared(tmp_path, again=False)
     file.write(b"one")
     directory = file.path.parent
     directory.rename(f"{directory}.aside")
@@ -74,17 +74,17 @@ def test_a_write_that_fails_leaves_no_copy_that_is_newer_or_older_than_the_file(
         file.write(b"two")
     directory.unlink()
     Path(f"{directory}.aside").rename(directory)
-    begun(tmp_path, again=True)
+    prepared(tmp_path, again=True)
     assert file.path.read_bytes() == b"one"
 
 
 def test_a_copy_that_cannot_be_written_leaves_the_file_intact(tmp_path):
-    file = begun(tmp_path, again=False)
+    file = prepared(tmp_path, again=False)
     file.write(b"one")
     copies = tmp_path / "run" / "state"
     (copies / "some_state").unlink()
     copies.rmdir()
     copies.write_text("in the way")
     file.write(b"two")
-    begun(tmp_path, again=True)
+    prepared(tmp_path, again=True)
     assert file.path.read_bytes() == b"two"

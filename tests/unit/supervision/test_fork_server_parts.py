@@ -125,7 +125,7 @@ def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor
         stopped.append((child.name, budget))
 
     order = OrderedStop(table, stop, lambda: done.append(True))
-    order.begin()
+    order.start()
     for name in ("d", "s/c", "s", "a", "root"):
         assert stopped[-1][0] == name
         assert not done
@@ -230,10 +230,10 @@ class _Watched:
 
 def test_an_actor_that_holds_its_loop_is_hung_before_its_heartbeat_is_missed() -> None:
     hung = _Watched(Policy(busy_seconds=0.2))
-    hung.entry.begin(padded("m.T"), time.monotonic() - 0.3)
+    hung.entry.start(padded("m.T"), time.monotonic() - 0.3)
     assert hung.watch(0.5) == [("a", "hang")]
     only_silence_counts = _Watched(Policy(busy_seconds=0.0))
-    only_silence_counts.entry.begin(padded("m.T"), time.monotonic() - 0.3)
+    only_silence_counts.entry.start(padded("m.T"), time.monotonic() - 0.3)
     assert only_silence_counts.watch(0.5) == []
 
 
@@ -241,7 +241,7 @@ def test_an_actor_with_a_long_step_in_hand_is_busy_and_not_hung() -> None:
     silent = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
     assert silent.watch(0.8) == [("a", "hang")], "nobody knows what it does"
     busy = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
-    busy.entry.begin(padded("request GET /metrics"), time.monotonic(), 60.0)
+    busy.entry.start(padded("request GET /metrics"), time.monotonic(), 60.0)
     assert busy.watch(0.8) == []
 
 
@@ -249,7 +249,7 @@ def test_an_actor_that_makes_one_step_after_the_other_is_not_hung_though_no_hear
     many = _Watched(Policy(heartbeat_seconds=0.2))
 
     def step() -> None:
-        many.entry.begin(padded("pod 1"), time.monotonic())
+        many.entry.start(padded("pod 1"), time.monotonic())
         many.entry.end()
 
     assert many.watch(0.8, meanwhile=step) == []
@@ -263,7 +263,7 @@ def test_an_actor_that_waits_for_a_processor_is_not_hung(policy: Policy) -> None
         for pid in (starved.process.pid, other.pid):
             os.sched_setaffinity(pid, {cpu})
         os.sched_setscheduler(starved.process.pid, os.SCHED_IDLE, os.sched_param(0))
-        starved.entry.begin(padded("m.T"), time.monotonic())
+        starved.entry.start(padded("m.T"), time.monotonic())
         try:
             assert starved.watch(1.0) == []
         finally:
@@ -272,7 +272,7 @@ def test_an_actor_that_waits_for_a_processor_is_not_hung(policy: Policy) -> None
 
 def test_an_actor_stopped_by_a_signal_is_hung_during_any_work() -> None:
     stopped = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
-    stopped.entry.begin(padded("request GET /metrics"), time.monotonic(), 60.0)
+    stopped.entry.start(padded("request GET /metrics"), time.monotonic(), 60.0)
     stopped.process.send_signal(signal.SIGSTOP)
     assert stopped.watch(0.8) == [("a", "hang")]
 
@@ -297,7 +297,7 @@ def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
     status_page = StatusPage(1)
     status_entry = status_page.take()
     status_entry.beat(12.5)
-    status_entry.begin(padded("x" * 500), 13.0)
+    status_entry.start(padded("x" * 500), 13.0)
     status_entry.count((1, 2, 3, 4, 5, 6))
     seen = status_entry.read()
     assert (seen.heartbeat, seen.busy_since, seen.message) == (13.0, 13.0, "x" * 128)

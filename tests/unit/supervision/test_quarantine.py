@@ -183,9 +183,9 @@ def test_the_record_is_bounded_and_a_key_is_quarantined_after_exactly_three_cras
 def test_the_key_of_a_task_is_recorded_as_it_is_at_the_beginning_of_each_step(tmp_path):
     journal, keys = Journal(tmp_path), ["pod-1/a", "pod-1/b"]
     record = journal.record_of(lambda: keys.pop(0))
-    record.begin()
+    record.start()
     record.end()
-    record.begin()
+    record.start()
     assert Journal(tmp_path).died_on == "pod-1/b"
 
 
@@ -194,7 +194,7 @@ def test_a_step_continues_if_its_key_cannot_be_written(tmp_path):
         raise OSError(28, "No space left on device")
 
     record = TaskRecord(lambda: "pod-1", full, full)
-    record.begin()
+    record.start()
     record.end()
 
 

@@ -50,7 +50,7 @@ class NotedRecord:
     def __init__(self) -> None:
         self.taken, self.holds = 0, False
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self.taken, self.holds = self.taken + 1, True
 
     def end(self) -> None:
@@ -76,7 +76,7 @@ class Running:
 async def test_labels_of_a_hundred_thousand_pods_are_not_kept() -> None:
     running = Running()
     for number in range(100_000):
-        running.runner.begin(Work(f"status of {number}"))
+        running.runner.start(Work(f"status of {number}"))
     assert running.entry.read().message == "status of 99999"
     assert len(running.runner._padded) < 1000
 

@@ -13,10 +13,10 @@ from actors.container_manager.cpu.static_policy import (
     StaticPolicy,
     allocate,
     available,
-    begin,
     hints,
     pod_hints,
     reusable,
+    starting_state,
     static_policy,
 )
 from actors.container_manager.topology.machine import MachineTopology
@@ -38,7 +38,7 @@ def policy_on(made: MachineTopology, reserved: str = "0", **options: bool) -> St
 
 
 def start(policy: StaticPolicy) -> CpuState:
-    return begin(policy, CpuState("static"))
+    return starting_state(policy, CpuState("static"))
 
 
 def given_to(policy: StaticPolicy, state: CpuState, pod: Pod, affinity: TopologyHint | None = None) -> CpuState:
@@ -103,16 +103,18 @@ def test_a_state_that_does_not_fit_the_machine_is_refused(
     kept = {"u": {name: parse_cpu_list(cpus) for name, cpus in entries.items()}} if entries else {}
     state = CpuState("static", parse_cpu_list(shared), kept)
     with pytest.raises(StateError) as error:
-        begin(policy_on(SMT, strict_reservation=strict), state)
+        starting_state(policy_on(SMT, strict_reservation=strict), state)
     assert str(error.value) == text
 
 
 def test_a_state_that_gives_a_cpu_to_two_pods_is_refused_but_containers_of_one_pod_may_share_it():
     one = {"a": frozenset({6}), "b": frozenset({6, 7})}
     state = CpuState("static", parse_cpu_list("0-5"), {"u": one})
-    assert begin(policy_on(SMT), state) == state
+    assert starting_state(policy_on(SMT), state) == state
     with pytest.raises(StateError) as error:
-        begin(policy_on(SMT), CpuState("static", parse_cpu_list("0-5"), {"u": one, "v": {"c": frozenset({7})}}))
+        starting_state(
+            policy_on(SMT), CpuState("static", parse_cpu_list("0-5"), {"u": one, "v": {"c": frozenset({7})}})
+        )
     assert str(error.value) == 'pod: v, container: c cpuset: "7" overlaps with that of pod: u'
 
 
@@ -125,9 +127,9 @@ def test_more_reserved_cpus_than_the_machine_has_are_refused():
 
 def test_a_state_that_fits_is_gone_on_from():
     state = CpuState("static", parse_cpu_list("0-5,7"), {"u": {"c": frozenset({6})}})
-    assert begin(policy_on(SMT), state) == state
+    assert starting_state(policy_on(SMT), state) == state
     strict = CpuState("static", parse_cpu_list("1-5,7"), {"u": {"c": frozenset({6})}})
-    assert begin(policy_on(SMT, strict_reservation=True), strict) == strict
+    assert starting_state(policy_on(SMT, strict_reservation=True), strict) == strict
 
 
 # -- who gets some -----------------------------------------------------------------------------------------------------
@@ -327,5 +329,5 @@ def test_no_cpu_belongs_to_two_pods_and_none_is_lost(made, steps, options, mask)
         assert policy.reserved <= state.shared
         if options.get("full_cores"):
             assert all(made.whole_cores(cpus) == cpus for cpus in owned)
-        assert begin(policy, state) == state
+        assert starting_state(policy, state) == state
     assert reusable(state, pod_of(asking("a", "1"), uid="nobody")) == frozenset()

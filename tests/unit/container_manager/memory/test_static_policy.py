@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.cpu.state import StateError
-from actors.container_manager.memory.initial_state import begin, fresh
+from actors.container_manager.memory.initial_state import fresh, starting_state
 from actors.container_manager.memory.requests import pod_requested_memory, requested_memory
 from actors.container_manager.memory.state import Block, MemoryState, MemoryTable
 from actors.container_manager.memory.static_policy import allocate, hints, pod_hints
@@ -109,7 +109,7 @@ def test_memory_of_an_init_container_is_used_again_but_not_a_sidecars():
     assert free(state) == [0, 4]
     sizes = {name: sum(block.size for block in blocks) // GIB for name, blocks in state.of("u").items()}
     assert sizes == {"i1": 0, "side": 1, "i2": 2, "a": 1}
-    assert begin(TWO, state) == state
+    assert starting_state(TWO, state) == state
     assert state.without("u") == TWO
 
 
@@ -124,7 +124,7 @@ def test_no_more_of_the_init_containers_is_used_again_than_a_container_requests(
     sizes = {name: sum(block.size for block in blocks) // GIB for name, blocks in state.of("u").items()}
     assert sizes == {"i1": 0, "i2": 1, "a": 2}, "what i1 has left is enough"
     assert free(state) == [1, 4]
-    assert begin(TWO, state) == state
+    assert starting_state(TWO, state) == state
 
 
 def test_the_affinity_s_nodes_are_used_and_more_where_they_have_too_little():
@@ -201,17 +201,17 @@ def test_huge_pages_of_init_containers_alone_give_the_pod_no_hint():
 )
 def test_a_state_of_another_machine_is_refused(other: MemoryState, text: str):
     kept = given_to(TWO, one("6Gi"))
-    assert begin(TWO, kept) == kept
-    assert begin(TWO, None) == begin(TWO, MemoryState("Static")) == TWO
+    assert starting_state(TWO, kept) == kept
+    assert starting_state(TWO, None) == starting_state(TWO, MemoryState("Static")) == TWO
     with pytest.raises(StateError) as error:
-        begin(other, kept)
+        starting_state(other, kept)
     assert str(error.value) == f"[memorymanager] {text}"
 
 
 def test_a_state_whose_entries_are_not_what_is_taken_is_refused():
     kept = given_to(TWO, one("1Gi"))
     with pytest.raises(StateError):
-        begin(TWO, MemoryState("Static", kept.machine, {}))
+        starting_state(TWO, MemoryState("Static", kept.machine, {}))
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_a_state_whose_entries_are_not_what_is_taken_is_refused():
 def test_a_state_that_uses_missing_memory_is_refused_by_pod_and_container(node: int, kind: str, text: str):
     entries = {"u": {"a": (Block((node,), kind, 1),)}}
     with pytest.raises(StateError) as error:
-        begin(TWO, MemoryState("Static", TWO.machine, entries))
+        starting_state(TWO, MemoryState("Static", TWO.machine, entries))
     assert str(error.value) == f"[memorymanager] (pod: u, container: a) the memory assignment {text}"
 
 
 def test_a_state_with_entries_and_without_a_machine_is_refused():
     with pytest.raises(StateError) as error:
-        begin(TWO, MemoryState("Static", {}, {"u": {"a": (Block((0,), "memory", 1),)}}))
+        starting_state(TWO, MemoryState("Static", {}, {"u": {"a": (Block((0,), "memory", 1),)}}))
     assert str(error.value) == "[memorymanager] machine state can not be empty when it has memory assignments"
 
 
@@ -243,7 +243,7 @@ def test_memory_of_an_ended_init_container_is_free_and_not_given_to_it_again():
     assert after.without_containers("u", ["i"]) is after
     assert given_to(after, pod) is after
     assert hints(after, pod, pod.spec.initContainers[0]) == {}
-    assert begin(TWO, after) == after
+    assert starting_state(TWO, after) == after
     assert after.without("u") == TWO
 
 
@@ -283,7 +283,7 @@ def test_no_memory_belongs_to_two_containers_and_none_is_lost(empty, steps, mask
             table = node.memoryMap["memory"]
             assert table.free >= 0
             assert table.reserved + table.free == table.allocatable
-        assert begin(empty, state) == state
+        assert starting_state(empty, state) == state
     for uid in list(state.entries):
         state = state.without(uid)
     assert state == empty

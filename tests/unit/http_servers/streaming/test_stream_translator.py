@@ -39,7 +39,7 @@ def sent(*payload: int | bytes, kind: int = ABNF.OPCODE_BINARY) -> bytes:
 
 def begun(wanted: Streams = ALL) -> tuple[Channels, SpdyRuntime]:
     channels, runtime = Channels(wanted), SpdyRuntime()
-    runtime.feed(channels.begin().to_runtime)
+    runtime.feed(channels.start().to_runtime)
     return channels, runtime
 
 

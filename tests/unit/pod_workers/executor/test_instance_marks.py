@@ -38,7 +38,7 @@ def test_a_new_instance_has_no_marks_of_another_with_the_same_count(tmp_path: Pa
         ProbeDecided("c", "startup", True),
         PreStopStarted("c"),
     ]
-    instance_marks.begin(ACTOR, container, pod_dir, 3)
+    instance_marks.prepare(ACTOR, container, pod_dir, 3)
     assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [PostStartStarted("c")]
     instance_marks.post_start_ended(ACTOR, container, pod_dir, 3)
     assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == []
@@ -48,7 +48,7 @@ def test_marks_do_not_add_up_over_restarts(tmp_path: Path) -> None:
     pod_dir, container = str(tmp_path), POD.spec.containers[0]
     for count in range(3):
         ran = msgspec.structs.replace(RAN, attempt=count)
-        instance_marks.begin(ACTOR, container, pod_dir, count)
+        instance_marks.prepare(ACTOR, container, pod_dir, count)
         instance_marks.startup_passed(ACTOR, ran, pod_dir)
         instance_marks.pre_stop_ended(ACTOR, ran, pod_dir)
     assert {mark.name for mark in (tmp_path / "containers/a").iterdir()} == {
@@ -58,6 +58,6 @@ def test_marks_do_not_add_up_over_restarts(tmp_path: Path) -> None:
 
 def test_an_unwritable_mark_delays_nothing(tmp_path: Path) -> None:
     (tmp_path / "containers").write_text("no directory")
-    instance_marks.begin(ACTOR, POD.spec.containers[0], str(tmp_path), 3)
+    instance_marks.prepare(ACTOR, POD.spec.containers[0], str(tmp_path), 3)
     instance_marks.pre_stop_ended(ACTOR, RAN, str(tmp_path))
     assert list(instance_marks.found(POD, RUNTIME, str(tmp_path))) == []
