@@ -1,12 +1,18 @@
 """Stops containers over CRI, each after its preStop hook and in its turn.
 
-All preStop hooks start at once. A container is stopped with the rest of its grace period, at least two seconds."""
+All preStop hooks start at once. A container is stopped with the rest of its grace period, at least two seconds.
+
+One shim kills all containers of a pod. When more than 32 ends of processes wait there, the end of `runc kill` may be
+behind them, and the shim passes on one end a second until it is through (containerd 1.6: a pod of 400 containers was
+not gone after ten minutes). So only AT_ONCE stops of a pod begin together.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -21,6 +27,9 @@ from supervision.time_scale import scaled
 from .hooks import HookFailed, PodIp, run_hook, unobserved
 
 MIN_GRACE_SECONDS = 2
+AT_ONCE = 10
+BEGINNING_SECONDS = 1.0
+"""A stop counts for AT_ONCE until its container has ended, or for this long: then the signal has been sent."""
 HOOK_SECONDS = 1.0
 """How long a hook that outlived its container may take to report its error. A command ends with its container."""
 
@@ -47,6 +56,7 @@ async def terminate_all(
 
     Raises an error of a hook that is no failure of it, after the stops."""
     ended = {one.instance.id: asyncio.Event() for one in terminations}
+    places = asyncio.Semaphore(AT_ONCE)
     before = waits_for(pod, terminations)
     hooks = {one.instance.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
     try:
@@ -57,6 +67,7 @@ async def terminate_all(
                 hooks[one.instance.id],
                 [ended[other] for other in before[one.instance.id]],
                 ended[one.instance.id],
+                places,
             )
             for one in terminations
         ]
@@ -90,7 +101,12 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
 
 
 async def _stop(
-    client: CriClient, one: Termination, hook: asyncio.Future[None], before: list[asyncio.Event], ended: asyncio.Event
+    client: CriClient,
+    one: Termination,
+    hook: asyncio.Future[None],
+    before: list[asyncio.Event],
+    ended: asyncio.Event,
+    places: asyncio.Semaphore,
 ) -> str:
     """Stop a container after its hook and in its turn, but no later than its grace period allows. Returns '' or the
     failure.
@@ -103,11 +119,25 @@ async def _stop(
         finally:
             stopped.cancel()
     try:
-        await client.stop_container(one.instance.id, max(MIN_GRACE_SECONDS, left))
+        async with _place(places):
+            await client.stop_container(one.instance.id, max(MIN_GRACE_SECONDS, left))
     except CriError as error:
         return failure_text("KillContainer", one.instance.name, error)
     ended.set()
     return ""
+
+
+@asynccontextmanager
+async def _place(places: asyncio.Semaphore) -> AsyncIterator[None]:
+    """Wait for a place, and keep it while the block runs, at most for BEGINNING_SECONDS."""
+    await places.acquire()
+    timer = asyncio.get_running_loop().call_later(scaled(BEGINNING_SECONDS), places.release)
+    try:
+        yield
+    finally:
+        if timer.when() > asyncio.get_running_loop().time():  # else it has released the place, or is about to
+            timer.cancel()
+            places.release()
 
 
 def failure_text(action: str, target: str, error: CriError) -> str:

@@ -152,3 +152,70 @@ def test_an_error_that_is_no_failure_of_the_hook_is_raised_once_the_containers_h
             terminate_all(runtime, None, [Termination(instance=ran(), grace=5, pre_stop=hook)], nowhere, observer)
         )
     assert (runtime.given, told) == ({"a": 5}, [])
+
+
+class Slow(Runtime):
+    """Its containers end when they are told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: dict[str, asyncio.Event] = {}
+
+    async def stop_container(self, container_id, seconds):
+        await super().stop_container(container_id, seconds)
+        self.ends[container_id] = asyncio.Event()
+        await self.ends[container_id].wait()
+
+
+def begun(runtime: Slow, count: int) -> asyncio.Task[list[str]]:
+    observer = PreStopObserver(
+        started=lambda _: None, unreached=lambda _: None, ended=lambda _: None, failed=lambda name, why: None
+    )
+    containers = [
+        CriContainer(id=f"c{number}", name=f"c{number}", pod_uid="u", state=CriContainerState.RUNNING)
+        for number in range(count)
+    ]
+    client: Any = runtime
+    all_of_them = [Termination(instance=one, grace=30) for one in containers]
+    return asyncio.ensure_future(terminate_all(client, None, all_of_them, nowhere, observer))
+
+
+async def until(holds: Any) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+def test_ten_stops_of_a_pod_begin_together_and_each_end_makes_room_for_the_next(monkeypatch):
+    monkeypatch.setattr(container_stops, "BEGINNING_SECONDS", 600.0)
+
+    async def story() -> None:
+        runtime = Slow()
+        stopping = begun(runtime, 25)
+        await until(lambda: len(runtime.ends) == 10)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(runtime.ends) == 10
+        runtime.ends["c3"].set()
+        await until(lambda: len(runtime.ends) == 11)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(runtime.ends) == 11
+        stopping.cancel()
+
+    asyncio.run(story())
+
+
+def test_a_stop_that_lasts_does_not_hold_up_the_next_ones_and_its_container_has_its_whole_grace(monkeypatch):
+    monkeypatch.setattr(container_stops, "BEGINNING_SECONDS", 0.01)
+
+    async def story() -> None:
+        runtime = Slow()
+        stopping = begun(runtime, 35)
+        await until(lambda: len(runtime.ends) == 35)
+        assert set(runtime.given.values()) == {30}
+        for end in runtime.ends.values():
+            end.set()
+        assert await stopping == []
+
+    asyncio.run(story())
