@@ -20,6 +20,7 @@ model.py               sandboxes, containers and images of the runtime, as immut
 next_instance.py       whether an ended instance of a container is followed by another one
 output_transport.py    the transport of ExecSync, which reads one answer at a time
 pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
+program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes
 silence.py             reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime

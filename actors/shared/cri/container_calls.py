@@ -13,6 +13,7 @@ from .checked_answers import check_id, distinct, has_labels, id_of
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
+from .program_names import check_program
 from .transport import Transport
 
 HASH_ANNOTATION = "io.kubernetes.container.hash"
@@ -39,6 +40,7 @@ class ContainerCalls:
         Raises NotFound without the image or the sandbox; NameReserved when the container exists and was started;
         StillCreating when its creation takes longer than a few seconds.
         """
+        check_program(methods.CREATE_CONTAINER.name, config.command)
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
 
         async def create() -> str:
@@ -126,12 +128,14 @@ class ContainerCalls:
         Raises DeadlineExceeded when the timeout is over (the command is killed); AnswerTooLarge; another CriError when
         the command cannot be executed.
         """
+        check_program(methods.EXEC_SYNC.name, command)
         request = cri.ExecSyncRequest(container_id=container_id, cmd=command, timeout=timeout_seconds)
         answer = await self._outputs.call(methods.EXEC_SYNC, request, self._deadlines.exec_sync(timeout_seconds))
         return ExecResult(answer.exit_code, answer.stdout, answer.stderr)
 
     async def exec_url(self, request: cri.ExecRequest) -> str:
         """The URL at which the runtime streams this command; valid once and for a short time."""
+        check_program(methods.EXEC.name, request.cmd)
         return (await self._runtime.call(methods.EXEC, request, self._deadlines.request)).url
 
     async def attach_url(self, request: cri.AttachRequest) -> str:
