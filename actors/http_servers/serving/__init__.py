@@ -8,6 +8,7 @@ handler.py          the base class of the handlers of the node server and the re
 health_checks.py    the named health checks of the node server: ping, log, syncloop, device-plugin
 http_error.py       the error that an endpoint raises
 listening.py        listening sockets for a configured address
+loop_turns.py       shares the turns of the server's loop among its streams
 metrics_page.py     the answer of a page of metrics: in the Prometheus text format
 paths.py            paths of requests as Go's ServeMux takes them
 pods.py             looks up the pods that callers name, at the status manager

@@ -20,6 +20,7 @@ from supervision.time_scale import scaled
 
 from .connections import BoundedServer
 from .http_error import HttpError
+from .loop_turns import LoopTurns
 from .request_metrics import RequestMetrics
 from .sync_loop import SyncLoop
 
@@ -66,7 +67,7 @@ class ServerState:
         self.sync_loop = SyncLoop()
         self.check_results: Counter[tuple[str, str]] = Counter()
         """Results of health checks, by (check, success or error)."""
-        self.streams = OpenStreams()
+        self.streams, self.turns = OpenStreams(), LoopTurns()
         self.connections: BoundedServer | None = None
         self.paths: list[str] = []
         """Prefixes of the paths that are served."""

@@ -17,6 +17,7 @@ from typing import Any, Final
 from tornado.iostream import IOStream, StreamClosedError
 
 from actors.http_servers.serving.connections import has_left
+from actors.http_servers.serving.loop_turns import LoopTurns
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
@@ -28,18 +29,21 @@ takes none."""
 
 
 class Activity:
-    """The time of the last byte."""
+    """The time of the last byte, and the turns of the server's streams."""
 
-    def __init__(self) -> None:
-        self.at = time.monotonic()
+    def __init__(self, turns: LoopTurns) -> None:
+        self.at, self.turns = time.monotonic(), turns
 
     def seen(self) -> None:
         self.at = time.monotonic()
 
 
-async def join(caller: IOStream, runtime: IOStream, idle_seconds: float) -> None:
+async def join(caller: IOStream, runtime: IOStream, idle_seconds: float, turns: LoopTurns) -> None:
     """Return when both are closed. `idle_seconds`: close them after this time without a byte; 0: never."""
-    await run(caller, runtime, idle_seconds, partial(_input, caller, runtime), partial(_output, runtime, caller))
+    activity = Activity(turns)
+    await run(
+        caller, runtime, idle_seconds, activity, partial(_input, caller, runtime), partial(_output, runtime, caller)
+    )
 
 
 Direction = Callable[[Activity], Coroutine[Any, Any, None]]
@@ -47,10 +51,14 @@ Direction = Callable[[Activity], Coroutine[Any, Any, None]]
 
 
 async def run(
-    caller: IOStream, runtime: IOStream, idle_seconds: float, from_caller: Direction, from_runtime: Direction
+    caller: IOStream,
+    runtime: IOStream,
+    idle_seconds: float,
+    activity: Activity,
+    from_caller: Direction,
+    from_runtime: Direction,
 ) -> None:
     """Run both directions until one of them ends; then both connections are closed."""
-    activity = Activity()
     tasks = [asyncio.ensure_future(direction(activity)) for direction in (from_caller, from_runtime)]
     from_client, from_upstream = tasks
     try:
@@ -86,11 +94,12 @@ def _end_output(caller: IOStream) -> None:
         caller.socket.shutdown(socket.SHUT_WR)
 
 
-async def drop_input(caller: IOStream) -> None:
+async def drop_input(caller: IOStream, turns: LoopTurns) -> None:
     """Read and drop input until the caller closes: the runtime accepts no more, but its output may not be complete."""
     with suppress(StreamClosedError):
         while True:
             await caller.read_bytes(CHUNK_BYTES, partial=True)
+            await turns.take()
             await asyncio.sleep(0)
 
 
@@ -98,7 +107,7 @@ async def _input(caller: IOStream, runtime: IOStream, activity: Activity) -> Non
     """Copy the input until the caller closes."""
     await _copy(caller, runtime, activity, LINGER_SECONDS)
     if not caller.closed():
-        await drop_input(caller)
+        await drop_input(caller, activity.turns)
 
 
 async def _output(runtime: IOStream, caller: IOStream, activity: Activity) -> None:
@@ -113,6 +122,7 @@ async def _copy(source: IOStream, target: IOStream, activity: Activity, linger: 
         while True:
             data = await source.read_bytes(CHUNK_BYTES, partial=True)
             activity.seen()
+            await activity.turns.take()
             written = target.write(data)
             if source.closed() and linger is not None:
                 await asyncio.wait([asyncio.ensure_future(written)], timeout=linger)

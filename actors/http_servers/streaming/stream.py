@@ -127,9 +127,9 @@ async def _join(handler: ServerHandler, target: Target) -> None:
     except StreamClosedError:
         upstream.close()
         return
-    idle = handler.state.agent.config.streamingConnectionIdleTimeout
+    idle, turns = handler.state.agent.config.streamingConnectionIdleTimeout, handler.state.turns
     if not stream_protocol:
-        await join(caller, upstream, idle)
+        await join(caller, upstream, idle, turns)
         return
     between = stream_translator.Tunnel() if target.streams is None else stream_translator.Channels(target.streams)
-    await stream_translator.join_translated(caller, upstream, between, idle)
+    await stream_translator.join_translated(caller, upstream, between, idle, turns)

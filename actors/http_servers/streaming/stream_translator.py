@@ -14,6 +14,7 @@ import msgspec
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
 
+from actors.http_servers.serving.loop_turns import LoopTurns
 from supervision.time_scale import scaled
 
 from . import spdy, websocket
@@ -167,7 +168,9 @@ def _control_answer(kind: Opcode, payload: bytes) -> Ends:
     return Ends(to_caller=websocket.frame(Opcode.PONG, payload)) if kind is Opcode.PING else Ends()
 
 
-async def join_translated(caller: IOStream, runtime: IOStream, translation: Translation, idle_seconds: float) -> None:
+async def join_translated(
+    caller: IOStream, runtime: IOStream, translation: Translation, idle_seconds: float, turns: LoopTurns
+) -> None:
     """Join the streams as `joined_streams.join` does, with a translation in between."""
 
     async def write(ends: Ends) -> bool:
@@ -181,11 +184,15 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
 
     async def read(source: IOStream, size: int, translate: Callable[[bytes], Ends], activity: Activity) -> None:
         try:
-            while await write(translate(await source.read_bytes(size, partial=True))):
+            while True:
+                received = await source.read_bytes(size, partial=True)
                 activity.seen()
+                await turns.take()
+                if not await write(translate(received)):
+                    break
         except StreamClosedError:
             if source is caller:
-                await drop_input(caller)
+                await drop_input(caller, turns)
                 return
             last = websocket.close_frame()
         except WebSocketError as error:
@@ -202,6 +209,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         caller,
         runtime,
         idle_seconds,
+        Activity(turns),
         lambda activity: read(caller, FROM_CALLER_BYTES, translation.from_caller, activity),
         lambda activity: read(runtime, CHUNK_BYTES, translation.from_runtime, activity),
     )

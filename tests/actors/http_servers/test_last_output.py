@@ -16,6 +16,7 @@ import pytest
 from tornado.iostream import IOStream
 from websocket import ABNF
 
+from actors.http_servers.serving.loop_turns import LoopTurns
 from actors.http_servers.streaming import joined_streams, stream_translator, websocket
 from actors.http_servers.streaming.joined_streams import join
 from actors.http_servers.streaming.options import Streams
@@ -50,10 +51,10 @@ class Stream:
 
     def start(self) -> None:
         if self.protocol == PROTOCOLS[0]:
-            self.task = asyncio.ensure_future(join(self.near, self.far, IDLE))
+            self.task = asyncio.ensure_future(join(self.near, self.far, IDLE, LoopTurns()))
         else:
             between = Channels(EXEC) if self.protocol == PROTOCOLS[1] else Tunnel()
-            self.task = asyncio.ensure_future(join_translated(self.near, self.far, between, IDLE))
+            self.task = asyncio.ensure_future(join_translated(self.near, self.far, between, IDLE, LoopTurns()))
 
     def sent(self, payload: bytes) -> bytes:
         """What a caller sends as input."""

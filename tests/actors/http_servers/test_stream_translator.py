@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from tornado.iostream import IOStream, StreamClosedError
 from websocket import ABNF
 
+from actors.http_servers.serving.loop_turns import LoopTurns
 from actors.http_servers.streaming import stream_translator, websocket
 from actors.http_servers.streaming.options import Streams
 from actors.http_servers.streaming.stream_translator import Channels, join_translated
@@ -25,7 +26,7 @@ class Ends:
         a, b = socket.socketpair()
         c, d = socket.socketpair()
         self.caller, near, far, self.runtime = (IOStream(each) for each in (a, b, c, d))
-        self.task = asyncio.ensure_future(join_translated(near, far, Channels(CAT), idle))
+        self.task = asyncio.ensure_future(join_translated(near, far, Channels(CAT), idle, LoopTurns()))
         self.spdy, self.read = SpdyRuntime(), b""
 
     async def send(self, payload: bytes, kind: int = ABNF.OPCODE_BINARY) -> None:
@@ -139,7 +140,7 @@ async def test_a_flood_of_unanswered_frames_delays_no_other_caller() -> None:
     turns = Turns()
     counting = asyncio.ensure_future(turns.count())
     with caller, runtime:
-        await asyncio.wait_for(join_translated(IOStream(near), IOStream(far), turns, 0.0), 10)
+        await asyncio.wait_for(join_translated(IOStream(near), IOStream(far), turns, 0.0, LoopTurns()), 10)
     counting.cancel()
     assert len(turns.at) > 1
     assert len(set(turns.at)) == len(turns.at)

@@ -7,6 +7,7 @@ import contextlib
 import socket
 import ssl
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
 
 from actors.cert_manager import self_signed
+from actors.http_servers.serving.loop_turns import LoopTurns
 from actors.http_servers.streaming import upstream
 from actors.http_servers.streaming.joined_streams import join
 from actors.http_servers.streaming.upstream import UpstreamError, open_upstream
@@ -137,8 +139,8 @@ class Ends:
         c, d = socket.socketpair()
         self.caller, self.near, self.far, self.runtime = (IOStream(each) for each in (a, b, c, d))
 
-    def join(self, idle: float = 0.0) -> asyncio.Task[None]:
-        return asyncio.ensure_future(join(self.near, self.far, idle))
+    def join(self, idle: float = 0.0, turns: LoopTurns | None = None) -> asyncio.Task[None]:
+        return asyncio.ensure_future(join(self.near, self.far, idle, turns or LoopTurns()))
 
     def close(self) -> None:
         for stream in (self.caller, self.near, self.far, self.runtime):
@@ -199,3 +201,36 @@ async def test_an_idle_stream_times_out() -> None:
         await asyncio.wait_for(task, 5)
         assert time.monotonic() - started_at >= 1.2
         assert ends.near.closed()
+
+
+async def test_a_hundred_streams_with_data_at_once_leave_the_loop_to_its_timers() -> None:
+    """Nine pieces in one turn, then nine in the next one, and each end gets all of it."""
+    turns, words = CountedTurns(9), b"x" * 50_000
+    with contextlib.ExitStack() as stack:
+        all_ends = [stack.enter_context(four_ends()) for _ in range(100)]
+        tasks = [ends.join(turns=turns) for ends in all_ends]
+        for ends in all_ends:
+            ends.caller.write(words)
+        for ends in all_ends:
+            assert await asyncio.wait_for(ends.runtime.read_bytes(len(words)), 10) == words
+        assert max(Counter(turns.passed).values()) <= 9
+        for ends in all_ends:
+            ends.caller.close()
+        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+
+
+class CountedTurns(LoopTurns):
+    """Notes in which turn of the loop each caller passes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.turn, self.passed = 0, list[int]()
+        asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        self.turn += 1
+        asyncio.get_running_loop().call_soon(self._next)
+
+    async def take(self) -> None:
+        await super().take()
+        self.passed.append(self.turn)
