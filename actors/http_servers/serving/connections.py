@@ -15,7 +15,7 @@ from tornado.ioloop import IOLoop
 from tornado.iostream import IOStream, SSLIOStream
 from tornado.netutil import ssl_wrap_socket
 
-from .request_heads import RequestHeads
+from .request_heads import MAX_LONG_BYTES, LongHeads, RequestHeads
 
 MAX_AUTHENTICATED: Final = 384
 """The most authenticated connections; each costs about 100 KiB with TLS. Streams have a limit of their own. Above the
@@ -54,6 +54,7 @@ class BoundedServer(HTTPServer):
         max_authenticated: int = MAX_AUTHENTICATED,
         max_unauthenticated: int = MAX_UNAUTHENTICATED,
         max_unread_bytes: int = MAX_UNREAD_BYTES,
+        max_long_heads_bytes: int = MAX_LONG_BYTES,
         poll_seconds: float = _POLL_SECONDS,
         **kw: Any,
     ) -> None:
@@ -65,7 +66,7 @@ class BoundedServer(HTTPServer):
         self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
         self._owners: dict[IOStream, str] = {}
         """Users by authenticated connection, the oldest first."""
-        self._looks = False
+        self._looks, self._long_heads = False, LongHeads(max_long_heads_bytes)
 
     def authenticated(self, stream: IOStream, user: str) -> None:
         """A request of this user on this connection was authenticated."""
@@ -140,7 +141,8 @@ class BoundedServer(HTTPServer):
             oldest, _ = self._unauthenticated.popitem(last=False)
             oldest.close()
         self._unauthenticated[stream] = None
-        stream.read_until_regex = RequestHeads(stream, lambda: stream in self._owners)  # type: ignore[method-assign,assignment]
+        heads = RequestHeads(stream, lambda: stream in self._owners, self._long_heads)
+        stream.read_until_regex = heads  # type: ignore[method-assign,assignment]
         super().handle_stream(stream, address)
         self._look_later()
 

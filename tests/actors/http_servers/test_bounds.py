@@ -158,6 +158,28 @@ async def test_only_authenticated_clients_may_send_long_heads() -> None:
             writer.close()
 
 
+async def test_long_heads_that_never_end_fill_no_memory() -> None:
+    """The oldest is refused, and a connection whose long head has ended counts no more."""
+    begun = b"GET /in/a HTTP/1.1\r\nHost: n\r\nX: " + b"x" * 100_000
+    async with serving(Application([(".*", Knows)]), max_long_heads_bytes=250_000) as (_, port):
+        callers = [await ask(port, "/in/a") for _ in range(4)]
+        done, oldest, next_one, newest = callers
+        done[1].write(begun + b"\r\n\r\n")
+        assert (await asyncio.wait_for(done[0].readuntil(b"ok"), 5)).startswith(b"HTTP/1.1 200")
+        for reader, writer in (oldest, next_one):
+            writer.write(begun)
+            await writer.drain()
+            assert await is_open(reader)
+        newest[1].write(begun)
+        with contextlib.suppress(ConnectionError):
+            assert await asyncio.wait_for(oldest[0].read(), 5) == b""
+        for reader, writer in (next_one, newest):
+            writer.write(b"\r\n\r\n")
+            assert (await asyncio.wait_for(reader.readuntil(b"ok"), 5)).startswith(b"HTTP/1.1 200")
+        for _, writer in callers:
+            writer.close()
+
+
 async def large(handler: ServerHandler) -> None:
     """A page of 32 MiB."""
     await handler.finish(bytes(32 << 20))
