@@ -57,8 +57,7 @@ class CertManager(Actor):
             self._join()
         if self._signed is None:
             self._local = LocalServing(self, self.agent, self._clocks)
-        self.start_task(self._check_certificates(), "look")
-        self.every(CHECK_SECONDS, self._check_certificates)
+        self.start_task(self._check_from_now_on(), "certificates")
 
     def _join(self) -> None:
         """Create the parts that only a node of a cluster needs; their modules are imported here only."""
@@ -100,6 +99,11 @@ class CertManager(Actor):
         serving = self._signed or self._local
         if serving is not None and serving.certificate is not None:
             self.metrics.gauge(SERVER_TTL, serving.certificate.not_after - self._clocks.wall())
+
+    async def _check_from_now_on(self) -> None:
+        """The first check makes the missing files, which may last longer than the time until the next one."""
+        await self._check_certificates()
+        self.every(CHECK_SECONDS, self._check_certificates)
 
     async def _check_certificates(self) -> None:
         if self._client is not None:

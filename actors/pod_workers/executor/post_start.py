@@ -36,9 +36,9 @@ async def hook_after_start(run: Execution, container: Container, container_id: s
         return
     announce_hook(run, "PostStart", container.name, error)
     run.report(PostStartFailed(container_id))
-    runtime = await run.look()
-    instance = next((one for one in alive(runtime) if one.id == container_id), None)
     try:
+        runtime = await run.look()
+        instance = next((one for one in alive(runtime) if one.id == container_id), None)
         if instance is not None:
             announce_termination(run, instance, "FailedPostStartHook")
             await terminate(run, [plan(instance, run.pod)])
