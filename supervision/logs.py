@@ -19,7 +19,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal
 
-from .errors import error_text
+import msgspec
+
+from .errors import UNREADABLE, error_text
 from .log_streams import Console
 from .protocol import Split
 
@@ -198,14 +200,22 @@ def _quote(value: Any) -> str:
     return json.dumps(str(value), ensure_ascii=False).translate(_LATER_CONTROLS)
 
 
+class _NamedLine(msgspec.Struct):
+    """What is read of a line in JSON."""
+
+    logger: str = ""
+
+
+_NAMED_LINE: Final = msgspec.json.Decoder(_NamedLine)
+
+
 def actor_of(line: str) -> str:
     """The actor of a line in either format; '' if it names none (a traceback, another program)."""
     if line.startswith("{"):
         try:
-            found = json.loads(line)
-        except ValueError:
+            return _NAMED_LINE.decode(line).logger
+        except UNREADABLE:
             return ""
-        return str(found.get("logger", "")) if isinstance(found, dict) else ""
     if len(line) > 2 and line[0] in "IWEF" and line[1].isdigit():
         _, mark, rest = line.rpartition(' logger="')
         return rest.partition('"')[0] if mark else ""

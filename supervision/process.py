@@ -160,7 +160,7 @@ class Process:
         label = _labels.get(kind) or _labels.setdefault(kind, type_name(kind))
         self._runner.call(lambda: self._receive(message, sender), label)
         if kind is ActorExitRequest:
-            self._begin_to_leave()
+            self._start_leaving()
 
     def _receive(self, message: Any, sender: Address) -> Any:
         if not self._injected.intercept(message):
@@ -174,7 +174,7 @@ class Process:
             if type(message) is ActorExitRequest:
                 # sent by another actor: this is the last message handled
                 self._inbox.shut()
-                self.loop.call_soon(self._begin_to_leave)
+                self.loop.call_soon(self._start_leaving)
         return self.actor.receiveMessage(message, sender)
 
     def _message_lost(self) -> None:
@@ -182,7 +182,7 @@ class Process:
         if self._hello_sender is not None:
             self._hello_sender.message_lost()
 
-    def _begin_to_leave(self) -> None:
+    def _start_leaving(self) -> None:
         if not self._exiting:
             self._exiting = True
             self._runner.task(self._leave(), "on_stop")

@@ -7,12 +7,13 @@ those of the agent that the half-typed command is about.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from actors.shared.config.paths import default_root_dir, run_dir_of
 from supervision.cli.command import OK, REFUSED
@@ -137,12 +138,27 @@ def pods(words: Sequence[str]) -> list[str]:
     return pod_names([page.data for page in pages])
 
 
+class _PodName(msgspec.Struct):
+    name: str
+    namespace: str = ""
+
+
+class _NamedPod(msgspec.Struct):
+    metadata: _PodName
+
+
+class _NamedPods(msgspec.Struct):
+    """What is read of a PodList."""
+
+    items: list[_NamedPod]
+
+
 def pod_names(lists: Sequence[bytes]) -> list[str]:
     """The names of PodLists, with the namespaces of those that are not alone with their name. Pure."""
     found = [
-        (pod["metadata"].get("namespace", ""), pod["metadata"]["name"])
+        (pod.metadata.namespace, pod.metadata.name)
         for data in lists
-        for pod in json.loads(data)["items"]
+        for pod in msgspec.json.decode(data, type=_NamedPods).items
     ]
     counts = Counter(name for _, name in found)
     return sorted(name if counts[name] == 1 else f"{space}/{name}" for space, name in found)

@@ -116,8 +116,8 @@ def check_manifests(names: Sequence[str], stdin: BinaryIO, *, allow_references: 
         except ManifestError as error:
             errors += [ManifestProblem(path, one.path, one.text) for one in error.errors]
     for text in choose([pods], {}).errors:
-        place, _, said = text.partition(": ")
-        errors.append(ManifestProblem(place, "metadata.name", said))
+        place, _, problem = text.partition(": ")
+        errors.append(ManifestProblem(place, "metadata.name", problem))
     return CheckedManifests(paths, errors)
 
 

@@ -76,14 +76,14 @@ def outcome_of(pod: Pod) -> RunPodResult:
         return RunPodResult(name, "started", "ended well")
     if status.phase == "Failed":
         return RunPodResult(name, "failed", ": ".join(filter(None, (status.reason, status.message))) or _ends(pod))
-    said = [(one.name, one.state.waiting) for one in (*status.initContainerStatuses, *status.containerStatuses)]
-    permanent = [f"{which}: {why.reason}: {why.message}" for which, why in said if why and why.reason in PERMANENT]
+    states = [(one.name, one.state.waiting) for one in (*status.initContainerStatuses, *status.containerStatuses)]
+    permanent = [f"{which}: {why.reason}: {why.message}" for which, why in states if why and why.reason in PERMANENT]
     if permanent:
         return RunPodResult(name, "failed", "; ".join(permanent))
     started = [_has_started(one) for one in status.containerStatuses]
     if status.phase == "Running" and len(started) == len(pod.spec.containers) and all(started):
         return RunPodResult(name, "started")
-    waiting = [f"{which}: {why.reason}" for which, why in said if why and why.reason]
+    waiting = [f"{which}: {why.reason}" for which, why in states if why and why.reason]
     return RunPodResult(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not checked yet")
 
 
@@ -201,7 +201,7 @@ def _find_outcomes(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
     except (AskError, OSError):
         return None
     pods = [pod for page in pages for pod in msgspec.json.decode(page.data, type=_PodList).items]
-    wrong = [RunPodResult(said, "failed") for source in sources.sources for said in source.errors]
+    wrong = [RunPodResult(text, "failed") for source in sources.sources for text in source.errors]
     outcomes = sorted((outcome_of(pod) for pod in pods), key=lambda one: one.pod)
     whole = sources.ready and len(pods) >= sum(source.pods for source in sources.sources)
     return [*outcomes, *wrong], whole

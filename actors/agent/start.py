@@ -78,7 +78,7 @@ def _application_of(argv: Sequence[str]) -> Application:
 
 def _checked_application(agent: Agent) -> Application:
     """Check the configuration against the host, and do what the start needs. Raises ConfigErrors and _Refused."""
-    loading = _begin_to_load(agent)
+    loading = _start_load(agent)
     try:
         found = _check(agent)
     except ConfigErrors:
@@ -111,7 +111,7 @@ def _check(agent: Agent) -> dict[str, Policy]:
     return found
 
 
-def _begin_to_load(agent: Agent) -> KubeconfigLoad | None:
+def _start_load(agent: Agent) -> KubeconfigLoad | None:
     """Start to load the kubeconfig in another process. None: there is none, or it is invalid, which is reported
     later."""
     if agent.standalone:

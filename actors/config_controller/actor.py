@@ -71,7 +71,7 @@ class ConfigController(Actor):
         self._trial_checks.update(on_trial=self._state.trial_until > 0)  # also of an earlier incarnation's trial
         if self._configuration.is_continued:
             self._repeat_policies()
-        self._configuration.begin_restart()
+        self._configuration.start_restart()
         self.follow()
         self._look_later()
 

@@ -65,7 +65,7 @@ class RunningConfiguration:
             changed = (*changed, "supervision policy")
         self._log_change(name, changed)
         if self._in_force.to_restart:
-            self.begin_restart()
+            self.start_restart()
 
     def _log_change(self, name: str, changed: tuple[str, ...]) -> None:
         log, in_force = self._actor.log, self._in_force
@@ -83,7 +83,7 @@ class RunningConfiguration:
         self._in_force = self._in_force.with_policy(candidate.policy)
         self._actor.tell(FORK_SERVER, SetPolicies(candidate.policies))
 
-    def begin_restart(self) -> None:
+    def start_restart(self) -> None:
         """Order the rolling restart of the actors that the last incarnations or this one have still to restart."""
         self._actor.start_task(self._restart_consumers(), "rolling restart")
 

@@ -31,7 +31,7 @@ from .admission.resize_admission import ResizeAdmission
 from .admission.running_pods import RunningPods
 from .cgroups.cgroup_manager import CgroupManager
 from .cgroups.pod_limits import rules_of
-from .hardware_setup import begin_state, pod_hardware
+from .hardware_setup import pod_hardware, prepare_state
 from .messages import (
     ActuatedResources,
     AdmissionFailed,
@@ -99,7 +99,7 @@ class ContainerManager(Actor):
         preemption = Preemption(self, self._ledger, self._gate)
         resizes = PodResizes(self, agent, totals, self._ledger, preemption, self._gate)
         records = PodResourceRecords(StateFiles.of(self, agent))
-        await begin_state(self, agent, runtime)
+        await prepare_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
         self._counted = CountedPods(
             self.log, self._ledger, records, self._cgroups, self._gate, self._hardware, preemption, resizes

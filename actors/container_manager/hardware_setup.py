@@ -52,7 +52,7 @@ def pod_hardware(
     )
 
 
-async def begin_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
+async def prepare_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
     """Read the state files, and convert earlier forms. Call it before `pod_hardware`. Raises StateError, OSError."""
     files = StateFiles.of(actor, agent)
     for name in (CPU_STATE, MEMORY_STATE):

@@ -50,7 +50,7 @@ class Allocator:
             served, committed = True, self._holdings.is_committed(key)
             held = share.ids if share is not None else self._holdings.reserved(key) if committed else None
             if not already_has(request.uid, request.container, name, needed, resource, held):
-                choice = self._begin(key, needed, request.finished, mask)
+                choice = self._start_choice(key, needed, request.finished, mask)
                 self._holdings.reserve(key, finish(choice, ()))
         return served
 
@@ -140,14 +140,14 @@ class Allocator:
         plugin = self._plugins.get(key.resource)
         if plugin is None:
             raise DevicesUnavailable(f"unknown Device Plugin {key.resource}")
-        choice = self._begin(key, needed, finished, mask)
+        choice = self._start_choice(key, needed, finished, mask)
         preferred: list[str] = []
         if choice.missing and plugin.options.preference:
             preferred = await plugin.client.preferred(choice.preferable, choice.taken, needed)
-            choice = self._begin(key, needed, finished, mask)  # others may have reserved some meanwhile
+            choice = self._start_choice(key, needed, finished, mask)  # others may have reserved some meanwhile
         return plugin, self._inventory.get(key.resource) or Resource(), finish(choice, preferred)
 
-    def _begin(self, key: Key, needed: int, finished: list[str], mask: int | None) -> DeviceChoice:
+    def _start_choice(self, key: Key, needed: int, finished: list[str], mask: int | None) -> DeviceChoice:
         """Raises DevicesUnavailable."""
         name, holdings = key.resource, self._holdings
         taken = holdings.taken(name, key.uid, key.container)

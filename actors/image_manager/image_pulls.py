@@ -29,7 +29,7 @@ from .pull_metrics import PullMetrics
 from .pull_queue import PullQueue
 from .pull_record_store import PullRecords, RecordFailed
 from .pull_records import FoundCredential
-from .pull_request import auth, image_spec, said, sandbox, together
+from .pull_request import auth, image_spec, runtime_text, sandbox, together
 
 RUNTIME_REASONS: Final = {
     "RegistryUnavailable": "the registry is unavailable",
@@ -184,7 +184,7 @@ class ImagePulls:
         raise together(errors)
 
     def _record_failure(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
-        why = said(error)
+        why = runtime_text(error)
         message_text = f'Failed to pull image "{question.image}": {why}'
         if isinstance(error, Unavailable):
             return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=message_text)

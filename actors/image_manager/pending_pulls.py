@@ -46,7 +46,7 @@ class PendingPulls:
 
     async def outcome(self, key: PullKey, work: Work) -> Outcome | None:
         """Wait for the pending pull, or start one with `work`. Returns its outcome; None: it was cancelled."""
-        task = self._tasks.get(key) or self._begin(key, work)
+        task = self._tasks.get(key) or self._start_pull(key, work)
         await asyncio.wait((task,))
         return None if task.cancelled() else task.result()
 
@@ -56,7 +56,7 @@ class PendingPulls:
             if not keep(key.uid):
                 task.cancel()
 
-    def _begin(self, key: PullKey, work: Work) -> asyncio.Task[Outcome]:
+    def _start_pull(self, key: PullKey, work: Work) -> asyncio.Task[Outcome]:
         async def run() -> Outcome:
             return await work()
 

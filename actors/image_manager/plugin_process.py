@@ -132,6 +132,6 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> t
             found = (found + part)[-4 * MAX_STDERR :]
         return found
 
-    _, printed, said = await asyncio.gather(give(), output(), errors())
+    _, printed, complaints = await asyncio.gather(give(), output(), errors())
     await process.wait()
-    return printed, said
+    return printed, complaints

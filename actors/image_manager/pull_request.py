@@ -64,14 +64,14 @@ def input_of(question: EnsureImage) -> bytes:
     return msgspec.msgpack.encode([question.policy, question.runtime_handler, question.service_account, documents])
 
 
-def said(error: CriError) -> str:
+def runtime_text(error: CriError) -> str:
     """The runtime's text, with the code if that is informative."""
     return error.details if error.code == "UNKNOWN" else error.rpc_text
 
 
 def together(errors: Sequence[CriError]) -> CriError:
     """The joined error of several credentials, with each text once, as in the kubelet."""
-    texts = list(dict.fromkeys(map(said, errors)))
+    texts = list(dict.fromkeys(map(runtime_text, errors)))
     if len(texts) == 1 or isinstance(errors[-1], Unavailable):
         return errors[-1]
     return CriError("PullImage", "UNKNOWN", f"[{', '.join(texts)}]")

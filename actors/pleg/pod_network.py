@@ -23,14 +23,14 @@ class PodNetworkSetting:
         """Tell the runtime, unless it has accepted this already. A failure is logged: the caller comes again."""
         if cidr == self._accepted:
             return
-        said = "the runtime is told the pods' network: %s"
+        text = "the runtime is told the pods' network: %s"
         try:
             await self._client.update_runtime_config(cidr)
         except Unimplemented:
-            said = "the runtime does not take the pods' network %s"
+            text = "the runtime does not take the pods' network %s"
         except CriError as error:
             self._log.warning("the runtime is not told the pods' network %s: %s", cidr, error)
             return
         if cidr != self._logged:
-            self._log.info(said, cidr)
+            self._log.info(text, cidr)
         self._accepted = self._logged = cidr

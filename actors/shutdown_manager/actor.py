@@ -64,7 +64,7 @@ class ShutdownManager(Actor):
             ShutdownEffect.RECORD_START: self._record_start,
             ShutdownEffect.RECORD_END: self._record_end,
             ShutdownEffect.RECORD_MISSED_END: self._record_missed_end,
-            ShutdownEffect.END_PODS: self._begin_to_end_pods,
+            ShutdownEffect.END_PODS: self._start_ending_pods,
             ShutdownEffect.STOP_ENDING_PODS: self._stop_ending_pods,
             ShutdownEffect.PUBLISH: self._publish,
             ShutdownEffect.EMIT_START: partial(self._emit, "shutdown event"),
@@ -127,7 +127,7 @@ class ShutdownManager(Actor):
             self._effects[effect]()
 
     # -- a shutdown ---------------------------------------------------------------------------------------------------
-    def _begin_to_end_pods(self) -> None:
+    def _start_ending_pods(self) -> None:
         given = self._inhibition.windows
         self.log.info("the node is shutting down: its pods end within %.0f s", seconds_in_all(given))
         self._task = self.start_task(self._end_pods(given), "shutdown")

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
+from ..errors import UNREADABLE
+
 _HEADER: Final = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6}) ")
 _AHEAD_SECONDS: Final = 86400.0
 """A line further in the future than this is of an earlier year: klog's header has no year."""
+
+
+class _DatedLine(msgspec.Struct):
+    """What is read of a line in JSON."""
+
+    ts: float
+    """Milliseconds since 1970."""
+
+
+_DATED_LINE: Final = msgspec.json.Decoder(_DatedLine)
 
 
 def time_of(line: str, now: float) -> float | None:
@@ -18,9 +31,8 @@ def time_of(line: str, now: float) -> float | None:
     local."""
     if line.startswith("{"):
         try:
-            found = json.loads(line)
-            return float(found["ts"]) / 1000
-        except (ValueError, KeyError, TypeError):
+            return _DATED_LINE.decode(line).ts / 1000
+        except UNREADABLE:
             return None
     match = _HEADER.match(line)
     return None if match is None else _latest([int(number) for number in match.groups()], now)

@@ -105,7 +105,7 @@ def table_with_texts(
     if max(len(line) for lines in blocks for line in lines) > columns:
         blocks = [wrapped("  ".join(row), columns, "  ", "") for row in (names, *cells)]
     below = [wrapped(row[-1], columns, "    ") if row[-1] != "-" else [] for row in rows]
-    return [blocks[0], *([*first, *said] for first, said in zip(blocks[1:], below, strict=True))]
+    return [blocks[0], *([*first, *texts] for first, texts in zip(blocks[1:], below, strict=True))]
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:

@@ -78,7 +78,7 @@ class Control:
         if isinstance(question, GetTree):
             return self.tree(question)
         if isinstance(question, Shutdown):
-            self._lifecycle.begin_stop()
+            self._lifecycle.start_stop()
             return Done()
         if isinstance(question, Inject):
             return Done(self._inject(question))

@@ -135,7 +135,7 @@ class Disposables:
                 self._answer(order, DisposableResult(kind="Refused", text=f"{order.order.function} waited too long"))
                 continue
             try:
-                self._begin(order)
+                self._start_order(order)
             except OSError as error:  # no free descriptor or process: the caller may retry
                 order.answer(
                     DisposableResult(kind=type(error).__name__, text=error_text(error), errno=error.errno or 0)
@@ -172,7 +172,7 @@ class Disposables:
             self._waiting[owner] = queue
         return order
 
-    def _begin(self, order: _Order) -> None:
+    def _start_order(self, order: _Order) -> None:
         """Raises OSError if the fork fails."""
         order.pid, order.output = disposable_process.start(order.order, list(self._private_fds()))
 

@@ -74,7 +74,7 @@ def _child(plan: ForkPlan, fork_server: int, before: set[signal.Signals | int]) 
     """Runs in the child. Never returns or raises: the caller's code is the fork server's, and this is another
     process."""
     try:
-        _begin(plan, fork_server)
+        _set_up(plan, fork_server)
         unblock(before)
         plan.body()
     except BaseException:  # noqa: BLE001
@@ -84,7 +84,7 @@ def _child(plan: ForkPlan, fork_server: int, before: set[signal.Signals | int]) 
         os._exit(EXIT_EXCEPTION)
 
 
-def _begin(plan: ForkPlan, fork_server: int) -> None:
+def _set_up(plan: ForkPlan, fork_server: int) -> None:
     set_parent_death_signal(fork_server)
     titles.set_title(plan.title)
     logs.forget()

@@ -50,7 +50,7 @@ class ForkServerLifecycle:
         if self._stop is not None:
             self._stop.ended(child)
 
-    def begin_stop(self, code: int = 0) -> None:
+    def start_stop(self, code: int = 0) -> None:
         """Stop everything in order. A second call changes nothing."""
         if self.stopping:
             return

@@ -95,7 +95,7 @@ class ForkServer:
 
     def stop(self) -> None:
         """End the tree in order."""
-        self._lifecycle.begin_stop()
+        self._lifecycle.start_stop()
 
     def _run_directory_removed(self) -> None:
         """End the agent. Its service manager starts it again, and it creates the directory."""
@@ -104,7 +104,7 @@ class ForkServer:
         detail = f"the run directory {self._directory.names.path.parent} was removed: the agent ends"
         log.critical("%s", detail)
         self._reports.own(Exited(FORK_SERVER, 1, os.getpid(), 1 << 8, "run_dir_removed", detail=detail))
-        self._lifecycle.begin_stop(1)
+        self._lifecycle.start_stop(1)
 
     def _names_changed(self) -> None:
         """Actors came and went, or sockets were removed: recreate these, or replace their actor."""
@@ -156,7 +156,7 @@ class ForkServer:
         decision = self._root.failed(exited, root.policy)
         if isinstance(decision, str):
             log.critical("%s", decision)
-            self._lifecycle.begin_stop(1)
+            self._lifecycle.start_stop(1)
         else:
             self._loop.call_later(decision, self._start_root)
 
@@ -182,4 +182,4 @@ class ForkServer:
             self._lifecycle.end_at_once(self._reap)
         else:
             log.info("stopping")
-            self._lifecycle.begin_stop()
+            self._lifecycle.start_stop()

@@ -63,7 +63,7 @@ class DemoNode:
         self._make()
         self.agent = load(flags(layout))
         if Path(layout.agent_log).exists():
-            self._begin_again()
+            self._start_again()
         shutil.copy(self._sample, layout.manifest)
         with open(layout.agent_log, "ab") as log:
             self.process = subprocess.Popen(
@@ -81,7 +81,7 @@ class DemoNode:
         Path(layout.mark).touch()
         Path(layout.config).write_text(rendered(configuration(layout, self._endpoint, _is_free, _any_port)))
 
-    def _begin_again(self) -> None:
+    def _start_again(self) -> None:
         """Clean up after a demo that was killed."""
         if left := self.remove():
             raise DemoRefused(f"the files of an earlier demo cannot be removed: {', '.join(left)}")

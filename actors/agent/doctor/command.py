@@ -77,8 +77,8 @@ def run(context: Context) -> int:
 def text(finding: Finding, columns: int = 0) -> str:
     """One finding as lines. Its remedy, which may be a command, stays in one line. `columns`: of the terminal; 0:
     any."""
-    said = wrapped(f"{finding.subject}: {finding.text}", columns, " " * 6, f"{_SIGNS[finding.level]:<4}  ")
-    return "\n".join([*said, f"      -> {finding.remedy}"] if finding.remedy else said)
+    lines = wrapped(f"{finding.subject}: {finding.text}", columns, " " * 6, f"{_SIGNS[finding.level]:<4}  ")
+    return "\n".join([*lines, f"      -> {finding.remedy}"] if finding.remedy else lines)
 
 
 def once_each(found: Iterable[Finding]) -> Iterator[Finding]:
@@ -126,9 +126,9 @@ def findings(context: Context) -> Iterator[Finding]:
         yield failure("configuration", str(problem), f"supervise config check {shlex.join(given)}".rstrip())
     concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
     yield from concerns
-    for said in warnings:
-        named = _NAMED.search(said)
-        yield warning("configuration", said, f"supervise config explain {named[1] or named[2] if named else 'FIELD'}")
+    for text in warnings:
+        named = _NAMED.search(text)
+        yield warning("configuration", text, f"supervise config explain {named[1] or named[2] if named else 'FIELD'}")
     if agent is None:
         return  # what follows depends on it
     if not (problems or warnings or concerns):

@@ -68,8 +68,8 @@ def registration(api: Any, node: str) -> Iterator[Finding]:
     conditions = {one.type: one for one in found.status.conditions or []}
     ready = conditions.get("Ready")
     if ready is None or ready.status != "True":
-        said = f"{ready.reason}: {ready.message}" if ready is not None else "it has no Ready condition yet"
-        yield failure("node", f"{node} is not Ready: {said}", "supervise status; supervise incidents")
+        why = f"{ready.reason}: {ready.message}" if ready is not None else "it has no Ready condition yet"
+        yield failure("node", f"{node} is not Ready: {why}", "supervise status; supervise incidents")
     else:
         yield ok("node", f"{node} is Ready")
     for kind, condition in conditions.items():

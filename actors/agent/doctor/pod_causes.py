@@ -34,7 +34,7 @@ class Cause(msgspec.Struct, frozen=True):
     remedy: str
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _FoundCause(msgspec.Struct, frozen=True):
     """An explanation of a pod's state."""
 
     text: str
@@ -50,20 +50,20 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     """Why the pod does not run, and what mends it. `events`: the recent events of the whole node."""
     metadata = pod["metadata"]
     own = event_rows.of_object(events, "Pod", metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
-    said = next(_causes(pod, own) if state(pod) != "Terminating" else _warnings(own), _Said("", state(pod)))
+    found = next(_causes(pod, own) if state(pod) != "Terminating" else _warnings(own), _FoundCause("", state(pod)))
     name, images = full_name(pod), [one.get("image", "") for one in _containers(pod)]
-    image = next((one for one in images if one in said.text), "") or ", ".join(dict.fromkeys(images))
-    remedy = remedy_for(said.sign, image, metadata.get("namespace", ""))
+    image = next((one for one in images if one in found.text), "") or ", ".join(dict.fromkeys(images))
+    remedy = remedy_for(found.sign, image, metadata.get("namespace", ""))
     if "is not reached from this node" in remedy and _always_pulled(pod, image):
         remedy += "; if the image is on the node: imagePullPolicy: IfNotPresent"
-    if said.hook:
+    if found.hook:
         remedy = "correct lifecycle.postStart in the pod; what it said: supervise logs pod_workers"
-    if not remedy and said.log:
-        remedy = f"supervise logs {name} {said.log}"
-    return Cause(shortened(said.text), remedy or f"supervise describe pod {name}")
+    if not remedy and found.log:
+        remedy = f"supervise logs {name} {found.log}"
+    return Cause(shortened(found.text), remedy or f"supervise describe pod {name}")
 
 
-def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_Said]:
+def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_FoundCause]:
     """Texts that explain the state, the best first."""
     status = pod.get("status", {})
     for one in _statuses(status):
@@ -73,12 +73,12 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_Said]:
         if reason in _CRASHES and last:
             yield _end_of(name, last, events, " --previous")
         elif waiting.get("message") and reason not in _NOT_SAID:
-            yield _Said(f"{name}: {waiting['message']}", _sign(reason, waiting["message"]))
+            yield _FoundCause(f"{name}: {waiting['message']}", _sign(reason, waiting["message"]))
         elif ended and ended.get("exitCode"):
             yield _end_of(name, ended, events)
     if status.get("message"):
         text = f"{status.get('reason', '')}: {status['message']}".lstrip(": ")
-        yield _Said(text, text)
+        yield _FoundCause(text, text)
     if all(one.get("ready") for one in status.get("containerStatuses") or []):
         for one in running_statuses(status):
             if (last := last_end(one)) and last.get("exitCode"):
@@ -86,17 +86,17 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_Said]:
     yield from _warnings(events)
 
 
-def _end_of(name: str, ended: Object, events: Sequence[RecentEvent], previous: str = "") -> _Said:
+def _end_of(name: str, ended: Object, events: Sequence[RecentEvent], previous: str = "") -> _FoundCause:
     """The end of a container. `previous`: the option for its log, if another one has followed or will."""
     text = f"{name} {_end_text(ended)}"
     if _hook_failed(name, ended, events):
-        return _Said(f"{text}: its postStart hook failed", "FailedPostStartHook", hook=True)
+        return _FoundCause(f"{text}: its postStart hook failed", "FailedPostStartHook", hook=True)
     if probe := _probe_that_killed(name, ended, events):
-        return _Said(f"{text}: {probe}", "Unhealthy")
+        return _FoundCause(f"{text}: {probe}", "Unhealthy")
     reason = ended.get("reason", "")
     if reason in _NOT_STARTED:
-        return _Said(text, _sign(reason, ended.get("message", "")))
-    return _Said(text, reason, f"-c {name}{previous}")
+        return _FoundCause(text, _sign(reason, ended.get("message", "")))
+    return _FoundCause(text, reason, f"-c {name}{previous}")
 
 
 def _hook_failed(name: str, ended: Object, events: Sequence[RecentEvent]) -> bool:
@@ -120,13 +120,13 @@ def _probe_that_killed(name: str, ended: Object, events: Sequence[RecentEvent]) 
     return " ".join(newest.message.split()) if newest else "its probe failed"
 
 
-def _warnings(events: Sequence[RecentEvent]) -> Iterator[_Said]:
+def _warnings(events: Sequence[RecentEvent]) -> Iterator[_FoundCause]:
     """The newest event that gives a cause, if one does."""
     warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
     if warnings:
         newest = max(warnings, key=lambda event: event.last)
         message = " ".join(newest.message.split())
-        yield _Said(f"{newest.reason}: {message}", _sign(newest.reason, message))
+        yield _FoundCause(f"{newest.reason}: {message}", _sign(newest.reason, message))
 
 
 def _sign(reason: str, message: str) -> str:
@@ -150,8 +150,8 @@ def _statuses(status: Object) -> list[Object]:
 
 
 def _end_text(ended: Object) -> str:
-    said = ": ".join(part for part in (ended.get("reason"), ended.get("message")) if part and part != "Error")
-    return f"ended with exit code {ended.get('exitCode')}{f', {said}' if said else ''}"
+    why = ": ".join(part for part in (ended.get("reason"), ended.get("message")) if part and part != "Error")
+    return f"ended with exit code {ended.get('exitCode')}{f', {why}' if why else ''}"
 
 
 def _containers(pod: Object) -> list[Object]:

@@ -67,8 +67,8 @@ async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
 def of_status(status: RuntimeStatus, remedy: str = "journalctl -u containerd") -> Iterator[Finding]:
     """The findings for the status that the runtime reports. `remedy`: for a runtime that is not ready. Pure."""
     if not status.runtime_ready:
-        said = status.runtime_message or status.message
-        yield failure(RUNTIME, f"it says that it is not ready: {said}", remedy)
+        why = status.runtime_message or status.message
+        yield failure(RUNTIME, f"it says that it is not ready: {why}", remedy)
     if status.network_ready:
         yield ok("pod network", "ready")
     else:

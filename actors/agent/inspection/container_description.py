@@ -101,15 +101,15 @@ def _state(state: Object, now: float) -> str:
         if kind == "running":
             since = details.get("startedAt")
             return f"running for {pod_rows.age(since, now)}" if since else "running"
-        said = ": ".join(part for part in (details.get("reason"), details.get("message")) if part)
+        why = ": ".join(part for part in (details.get("reason"), details.get("message")) if part)
         if kind == "terminated":
             code = f"exit code {details.get('exitCode')}"
             if details.get("signal"):
                 code += f", signal {details['signal']}"
             return f"terminated {pod_rows.age(details.get('finishedAt'), now)} ago, {code}" + (
-                f": {said}" if said else ""
+                f": {why}" if why else ""
             )
-        return f"{kind}: {said}" if said else str(kind)
+        return f"{kind}: {why}" if why else str(kind)
     return ""
 
 

@@ -58,11 +58,11 @@ def _describe_all(context: Context) -> int:
         _warn_of(found)
         print_objects(context, pod_list(chosen))
         return seen.code
-    said: list[str] = []
+    shown: list[str] = []
     for at, pod in enumerate(chosen):
         description = _description(context, seen, pod)
-        fresh = [problem for problem in description.problems if problem not in said]
-        said += fresh
+        fresh = [problem for problem in description.problems if problem not in shown]
+        shown += fresh
         print_lines(*[""][: at and 1], *_lines(msgspec.structs.replace(description, problems=fresh)))
     if not chosen:
         print_lines("no pods in that namespace" if found.pods else "no pods on this node")

@@ -160,10 +160,10 @@ def of_name(refused: Sequence[str], wanted: str, named: Mapping[str, str] = {}) 
 
 def _names(error: str) -> set[str]:
     """The names that a user may give: the file's, with and without its suffix, and the pod's."""
-    place, _, said = error.partition(": ")
-    pod = said.split()[1:2] if said.startswith("pod ") else []
+    place, _, text = error.partition(": ")
+    pod = text.split()[1:2] if text.startswith("pod ") else []
     names = {name.rpartition("/")[2] for name in (place, *pod)}
-    if wrong := _WRONG_NAME.match(said):
+    if wrong := _WRONG_NAME.match(text):
         names.add(wrong[1])
     return names | {name.partition(".")[0] for name in names}
 

@@ -38,7 +38,7 @@ class _Shown:
         self.widths: list[int] = []
         self.tries = 0
         """How often the agent was asked."""
-        self.said = False
+        self.empty_shown = False
         """That there is no pod."""
         self.gone: Sequence[str] = ()
         """Columns for which the terminal had no room."""
@@ -91,8 +91,8 @@ def _show_pods(context: Context, shown: _Shown) -> int:
             text = table(*without(shown.gone, header, sorted(fresh)), shown.widths)
             text += [] if shown.rows else left_out_text(shown.gone, columns)
             print_lines(*(text[1:] if shown.rows or arguments.no_headers else text))
-    elif not shown.rows and (not found.refused or arguments.namespace or arguments.selector) and not shown.said:
-        shown.said = True
+    elif not shown.rows and (not found.refused or arguments.namespace or arguments.selector) and not shown.empty_shown:
+        shown.empty_shown = True
         _say(f"no pods {'are known ' if found.problems else ''}{_where(found, arguments)}", arguments)
     shown.rows = rows
     if not arguments.name:

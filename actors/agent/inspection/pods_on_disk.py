@@ -3,22 +3,33 @@ containers say. A managed containerd ends with its agent; shims and containers g
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from actors.container_runtime.instance import ManagedRuntime
 from actors.shared.config.start.start_records import StartRecord
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.names import CONFIG_SOURCE, SOURCE_FILE
+from supervision.errors import UNREADABLE
 from supervision.process_stat import is_alive
 
 from .node_pods import Object, of_runtime
 
 _KEY: Final = "io.kubernetes.cri."
 """Begins the annotations that containerd writes into the OCI configuration of a container."""
+
+
+class _Bundle(msgspec.Struct):
+    """What is read of an OCI configuration."""
+
+    annotations: dict[str, str]
+
+
+_SPEC: Final = msgspec.json.Decoder(_Bundle)
 
 
 def pods_on_disk(start: StartRecord, uids: Sequence[str]) -> list[Object]:
@@ -45,10 +56,10 @@ def _tasks(start: StartRecord) -> dict[str, list[dict[str, str]]]:
     runtime = ManagedRuntime(root=start.managed_root, state=start.managed_state)
     for bundle in sorted(Path(runtime.tasks).glob("*")):
         try:
-            notes = json.loads((bundle / "config.json").read_text())["annotations"]
+            notes = _SPEC.decode((bundle / "config.json").read_bytes()).annotations
             if is_alive(int((bundle / "init.pid").read_text())):
                 found.setdefault(notes[f"{_KEY}sandbox-uid"], []).append({**notes, "id": bundle.name})
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, *UNREADABLE, KeyError):
             continue  # it has ended, or is half made
     return found
 

@@ -125,7 +125,7 @@ def _document(context: Context, before: HostResources, **more: object) -> str:
 
 def with_kept(left: HostResources, kept: Sequence[str]) -> HostResources:
     """With the cgroups that stay for another agent, unless what is in them is already named. Pure."""
-    named = [one for one in kept if not any(f"cgroup {one}" in said for said in left.stays)]
+    named = [one for one in kept if not any(f"cgroup {one}" in text for text in left.stays)]
     text = "empty, and maybe another node agent's too"
     return HostResources(left.found, [*left.stays, *(f"cgroup {one}, {text}" for one in named)])
 

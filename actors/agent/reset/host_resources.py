@@ -172,10 +172,10 @@ def remaining(scope: Scope) -> list[str]:
 
 def _without_sandbox(scope: Scope, pods: Sequence[RuntimePod]) -> Iterator[str]:
     """Pods that have a directory but no sandbox in a runtime that is not managed."""
-    said = {pod.uid for pod in pods}
+    listed = {pod.uid for pod in pods}
     named = {path.rpartition("_")[2]: os.path.basename(path) for path in logs(scope, set(scope.uids()))}
     for uid in scope.uids():
-        if uid not in said:
+        if uid not in listed:
             namespace, _, rest = named.get(uid, "").partition("_")
             name = rest.removesuffix(f"_{uid}")
             yield f"{namespace}/{name} ({uid})" if name else uid

@@ -60,8 +60,8 @@ async def _remove(pods: Sequence[RuntimePod]) -> list[str]:
         client = CriClient(endpoint)
         try:
             own = [pod for pod in pods if pod.endpoint == endpoint]
-            said = await asyncio.gather(*(_remove_one(client, pod) for pod in own))
-            wrong += [text for text in said if text]
+            errors = await asyncio.gather(*(_remove_one(client, pod) for pod in own))
+            wrong += [text for text in errors if text]
         finally:
             await client.close()
     return wrong

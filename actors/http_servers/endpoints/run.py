@@ -22,8 +22,8 @@ async def post(handler: ServerHandler, namespace: str, pod: str, container: str,
     except CriError as error:
         raise HttpError(500, error.rpc_text) from None
     if ran.exit_code:
-        said = ran.stderr.decode(errors="replace")
-        raise HttpError(500, f"command '{' '.join(words_of(handler))}' exited with {ran.exit_code}: {said}")
+        stderr = ran.stderr.decode(errors="replace")
+        raise HttpError(500, f"command '{' '.join(words_of(handler))}' exited with {ran.exit_code}: {stderr}")
     if ran.stdout or ran.stderr:
         handler.set_header("Content-Type", "application/json")  # for any output, as in the kubelet
     handler.finish(ran.stdout + ran.stderr)

@@ -148,7 +148,7 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
         if answer.exhausted:
             _end_without_room(run, answer)
             return None
-        if not answer.pod_events:  # the pod only waits, and nothing has said for what
+        if not answer.pod_events:  # the pod only waits, and nothing says for what
             run.announce("Warning", "FailedMount", overdue(answer.volumes, answer.unattached))
     if due is None or not now < due <= now + MOUNT_REPORT_SECONDS:
         due = now + MOUNT_REPORT_SECONDS  # also replaces a time from before the clock was set back

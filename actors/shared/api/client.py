@@ -186,7 +186,7 @@ class ApiClient:
         connections = await self._transport.connect()
         try:
             async with AsyncExitStack() as stack:
-                response = await self._begin_watch(stack, connections, request, quiet)
+                response = await self._open_watch(stack, connections, request, quiet)
                 if response.status != 200:
                     raise await self._watch_refused(response)
                 request.opened = True
@@ -204,7 +204,7 @@ class ApiClient:
             await self.drop()
             raise unreachable(request, error) from None
 
-    async def _begin_watch(
+    async def _open_watch(
         self, stack: AsyncExitStack, connections: Connections, request: RequestAttempt, quiet: float
     ) -> httpcore.Response:
         """The head of the response, within a call's timeout."""

@@ -18,12 +18,12 @@ _SECONDS: Final = {"connect": 1.0, "read": 1.0, "write": 1.0, "pool": 1.0}
 
 
 def prepare() -> None:
-    _begin_handshake()
+    _start_handshake()
     for _ in range(_ROUNDS):
         asyncio.run(_ask())
 
 
-def _begin_handshake() -> None:
+def _start_handshake() -> None:
     """The part of a handshake that needs no peer."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     connection = context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="warm-up")

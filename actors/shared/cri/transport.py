@@ -90,7 +90,7 @@ class GrpcTransport:
         return response
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
-        span = self._begin(method)
+        span = self._start_span(method)
         with self._tracer.around(span):
             try:
                 metadata = (*method.headers, *headers_of(span))
@@ -106,7 +106,7 @@ class GrpcTransport:
         return response
 
     async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
-        span = self._begin(method)
+        span = self._start_span(method)
         call = self._callable(method)(request, metadata=(*method.headers, *headers_of(span)))
         try:
             async for response in call:
@@ -121,7 +121,7 @@ class GrpcTransport:
             call.cancel()
             span.end()
 
-    def _begin(self, method: Method[Any, Any]) -> Span:
+    def _start_span(self, method: Method[Any, Any]) -> Span:
         """A span with the name and the attributes of gRPC's own instrumentation."""
         name = method.path.removeprefix("/")
         about = {"rpc.system": "grpc", "rpc.service": name.partition("/")[0], "rpc.method": method.name}

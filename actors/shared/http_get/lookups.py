@@ -50,13 +50,13 @@ class Lookups:
                 if host in owner.under_way:
                     owner.permits.release()
                 else:
-                    self._begin(whose, owner, host)
+                    self._start_lookup(whose, owner, host)
             return await asyncio.shield(owner.under_way[host])
         finally:
             owner.waiting -= 1
             self._forget(whose, owner)
 
-    def _begin(self, whose: str, owner: Owner, host: str) -> None:
+    def _start_lookup(self, whose: str, owner: Owner, host: str) -> None:
         """Raises OSError when no thread can be started."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[str]] = loop.create_future()

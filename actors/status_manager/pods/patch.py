@@ -80,9 +80,9 @@ def changed_conditions(status: list[PodCondition], api_status: list[PodCondition
         if old is not None:
             seen = max(seen, old.observedGeneration)
             when = when if has_changed(condition, old) else old.lastTransitionTime
-        said = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
-        stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(said, name)]
-        changed.append({**msgspec.to_builtins(said), **dict.fromkeys(stale)})
+        dated = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
+        stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(dated, name)]
+        changed.append({**msgspec.to_builtins(dated), **dict.fromkeys(stale)})
     owned = {condition.type for condition in status}
     return changed + [{"$patch": "delete", "type": kind} for kind in RESIZE if kind in known and kind not in owned]
 

@@ -48,9 +48,9 @@ def mount_error(arguments: list[str], seconds: float) -> str:
     if status == 0:
         return ""
     ran = status not in (NOT_RUN, STILL_RUNNING)
-    why, said = (error_of(status, ""), output) if ran else (output, "")
+    why, printed = (error_of(status, ""), output) if ran else (output, "")
     command = f"Mounting command: {arguments[0]}\nMounting arguments: {' '.join(arguments[1:])}"
-    return f"mount failed: {why}\n{command}\nOutput: {said}"
+    return f"mount failed: {why}\n{command}\nOutput: {printed}"
 
 
 def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:

@@ -53,10 +53,10 @@ def test_a_bootstrap_kubeconfig_makes_up_for_a_kubeconfig_that_is_wrong(joining:
 
 def test_the_actors_begin_with_the_kubeconfig_as_the_start_has_loaded_it(joining: Agent, tmp_path: Path) -> None:
     application = Application(name="n", tree=ChildSpec(name="root"), run_dir=tmp_path, context=joining)
-    loading = start._begin_to_load(joining)
+    loading = start._start_load(joining)
     assert loading is not None
     told = start._with_access(application, joining, loading).context
     assert msgspec.msgpack.decode(told.access, type=ServerAccess).token == "t"
-    assert start._begin_to_load(msgspec.structs.replace(joining, standalone=True)) is None
+    assert start._start_load(msgspec.structs.replace(joining, standalone=True)) is None
     spoil(joining.kubeconfig)
-    assert start._begin_to_load(joining) is None
+    assert start._start_load(joining) is None
