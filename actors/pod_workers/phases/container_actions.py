@@ -60,7 +60,7 @@ class ContainerActions:
         self.here = [instance for instance in runtime.containers if sandbox_id and instance.sandbox_id == sandbox_id]
         self.now, self.maximum = now, maximum_backoff
         self.restarting, self.stopped, self.lost = restarting, stopped, lost
-        self._next_starts = NextStarts(runtime, not self.here, restarting, now, maximum_backoff)
+        self._next_starts = NextStarts(runtime, sandbox_id, not self.here, restarting, now, maximum_backoff)
         self.kill: list[Kill] = []
         self.resume: list[CriContainer] = []
         self.start: list[Start] = []

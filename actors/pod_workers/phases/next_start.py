@@ -13,7 +13,7 @@ from actors.shared.cri.crash_loop import (
     next_consecutive_restarts,
     start_not_before,
 )
-from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 
 from .actions import ContainerBackoff, Start
@@ -52,6 +52,8 @@ class NextStarts(NamedTuple):
     """The next starts of a pod's containers."""
 
     runtime: PodRuntime
+    sandbox_id: str
+    """Of the current sandbox; '' for one that is not there yet."""
     sandbox_empty: bool
     """The current sandbox has no containers."""
     restarting: AbstractSet[str]
@@ -79,7 +81,11 @@ class NextStarts(NamedTuple):
         )
 
     def _is_lost(self, last: CriContainer) -> bool:
-        """Whether it was lost with its sandbox, for example at a reboot: that counts as no crash."""
+        """Whether it was lost with its sandbox: that counts as no crash. It ended unseen, for example at a reboot, or
+        its restart failed, because its sandbox was being stopped. Only the first such failure counts so: a container
+        may end its sandbox each time."""
+        if last.reason == START_ERROR:
+            return last.sandbox_id != self.sandbox_id and consecutive_restarts(last) <= 1
         return self.sandbox_empty and last.reason == END_UNSEEN
 
     def _previous(self, last: CriContainer) -> CriContainer | None:

@@ -6,7 +6,7 @@ import msgspec
 
 from actors.pod_workers.phases.actions import ContainerBackoff, Start
 from actors.pod_workers.phases.next_start import END_UNSEEN, HASH, NextStarts
-from actors.shared.cri.model import CriContainer, CriContainerState
+from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState
 from actors.shared.kube.container import Container
 from tests.support.pod_states import NOW, ran, runtime
 
@@ -19,9 +19,9 @@ def crashed(count: int, **changes: object) -> CriContainer:
 
 
 def next_of(
-    *containers: CriContainer, empty: bool = False, restarting: tuple[str, ...] = ()
+    *containers: CriContainer, sandbox: str = "s0", empty: bool = False, restarting: tuple[str, ...] = ()
 ) -> Start | ContainerBackoff:
-    starts = NextStarts(runtime(*containers), empty, frozenset(restarting), NOW, 300.0)
+    starts = NextStarts(runtime(*containers), sandbox, empty, frozenset(restarting), NOW, 300.0)
     return starts.of(CONTAINER)
 
 
@@ -38,6 +38,16 @@ def test_a_container_that_ended_unseen_with_its_sandbox_does_not_wait():
     lost = crashed(2, reason=END_UNSEEN)
     assert isinstance(next_of(lost), ContainerBackoff), "in its own sandbox it counts as crashed"
     assert next_of(lost, empty=True) == Start(CONTAINER, 3, 3)
+
+
+def test_a_first_restart_that_failed_in_a_sandbox_that_was_being_stopped_does_not_wait_in_the_next_one():
+    def failed(count: int) -> CriContainer:
+        return crashed(count, reason=START_ERROR, exit_code=128)
+
+    assert next_of(failed(1), sandbox="s1") == Start(CONTAINER, 2, 2)
+    assert isinstance(next_of(failed(1)), ContainerBackoff), "its sandbox is still there"
+    assert isinstance(next_of(failed(2), sandbox="s1"), ContainerBackoff), "it fails each time"
+    assert isinstance(next_of(crashed(1), sandbox="s1"), ContainerBackoff), "it had started"
 
 
 def test_a_container_with_another_image_does_not_wait_and_has_no_crashes_before():
