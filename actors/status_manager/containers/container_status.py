@@ -42,7 +42,8 @@ def _status(
     view: ContainerStatusInput, container: Container, before: ContainerStatus | None, *, init: bool
 ) -> ContainerStatus:
     newest, previous = two_newest(view.runtime, container.name)
-    if newest is None and view.ended and before is not None and before.state.terminated is not None:
+    over = view.ended or (init and view.initialized and not is_sidecar(container))
+    if newest is None and over and before is not None and before.state.terminated is not None:
         return before  # the runtime has forgotten its end: keep the reported one
     state, last = state_of(view, container, newest, init=init)
     if last == NOTHING and previous is not None and previous.state is CriContainerState.EXITED:

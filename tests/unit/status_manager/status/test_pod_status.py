@@ -194,6 +194,13 @@ def test_an_init_container_that_was_collected_is_completed():
     assert end.message.startswith("Unable to get init container status from container runtime")
 
 
+def test_an_init_container_that_was_collected_keeps_the_end_that_was_reported():
+    name = pod_of(INIT).spec.initContainers[0].name
+    before = look(pod_of(INIT), ran(name, code=0), ran())
+    assert look(pod_of(INIT), ran(), before=before).initContainerStatuses == before.initContainerStatuses
+    assert before.initContainerStatuses[0].containerID.endswith(f"id-{name}")
+
+
 def test_termination_messages_of_a_pod_are_bounded_in_total():
     spec = {"containers": [{"name": name, "image": "i"} for name in "abc"]}
     status = look(pod_of(spec), *(ran(name, code=1, message="ä" * 9000) for name in "abc"))
