@@ -6,10 +6,14 @@ Everything follows from the two directories, so two agents on one host, each wit
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 import msgspec
 
 from actors.shared.linux.systemd import CgroupDriver
+
+ADDRESSES: Final = "addresses"
+"""The folder of the addresses in use, beside the socket."""
 
 
 class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +89,7 @@ class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def addresses_dir(self) -> str:
-        return f"{self.state}/addresses"
+        return f"{self.state}/{ADDRESSES}"
 
     @property
     def registries_dir(self) -> str:

@@ -20,6 +20,9 @@ import psutil
 
 from supervision.time_scale import scaled
 
+from . import leaked_addresses
+from .instance import ADDRESSES
+
 _SHIM: Final = "containerd-shim"
 CRI_NAMESPACE: Final = "k8s.io"
 """Containers of other clients of containerd have another namespace, and are in no list of CRI."""
@@ -104,11 +107,16 @@ def end(shims: Iterable[Shim]) -> None:
         psutil.wait_procs(family, scaled(_END_SECONDS))
 
 
-def sweep(socket: str, known: list[str], now: float, managed: bool) -> tuple[list[str], list[str]]:
-    """End the leaked ones; their ids, and the ids of those that have a container, so are only unlisted. For a
-    disposable process."""
-    found = leaked(running(socket, now), known, managed=managed)
+def sweep(socket: str, known: list[str], now: float, managed: bool) -> tuple[list[str], list[str], list[str]]:
+    """End the leaked ones; their ids, the ids of those that have a container, so are only unlisted, and the addresses
+    that a managed runtime had for no sandbox. For a disposable process."""
+    shims = list(running(socket, now))
+    found = leaked(shims, known, managed=managed)
     busy = [shim for shim in found if has_container(programs(shim))]
     idle = [shim for shim in found if shim not in busy]
     end(idle)
-    return [shim.id for shim in idle], [shim.id for shim in busy]
+    released = []
+    if managed:
+        kept = {*known, *(shim.id for shim in shims if shim not in idle)}
+        released = leaked_addresses.release(f"{os.path.dirname(socket)}/{ADDRESSES}", kept, now)
+    return [shim.id for shim in idle], [shim.id for shim in busy], released

@@ -88,7 +88,7 @@ class RuntimeRepairs:
             await self._reload(now)
 
     async def sweep_shims(self, listed: frozenset[str]) -> None:
-        """End shims of containerd for containers that it does not know."""
+        """End shims of containerd for containers that it does not know, and release addresses of such sandboxes."""
         socket, managed = self._agent.runtime_endpoint.removeprefix("unix://"), self._agent.managed_runtime
         arguments = {"socket": socket, "known": sorted(listed), "now": time.time(), "managed": managed}
         try:
@@ -96,9 +96,11 @@ class RuntimeRepairs:
         except DisposableError as error:
             self._actor.log.warning("leaked shims are not looked for: %s", error)
             return
-        ended, running = cast("tuple[list[str], list[str]]", found)
+        ended, running, released = cast("tuple[list[str], list[str], list[str]]", found)
         for name in ended:
             self._actor.log.warning("ended a shim that the runtime did not know of: %s", name)
+        if released:
+            self._actor.log.warning("released addresses of no pod: %s", ", ".join(released))
         if running and managed:
             await self.unlisted("pods that no source has", running)
 

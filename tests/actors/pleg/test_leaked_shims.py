@@ -33,7 +33,7 @@ def test_shims_of_a_managed_runtime_are_compared_with_the_lists_of_the_runtime(f
 
             def sweep(**arguments: object) -> list[object]:
                 asked.append(arguments)
-                return [[], []]
+                return [[], [], []]
 
             harness.disposables[SWEEP_SHIMS] = sweep
             client, sandbox = fake.client(), sandbox_config()
@@ -58,7 +58,7 @@ def test_shims_of_an_external_runtime_are_checked_rarely_and_running_ones_left_a
 
             def sweep(**arguments: object) -> list[object]:
                 asked.append(arguments)
-                return [["dead"], ["runs"]]
+                return [["dead"], ["runs"], ["10.0.0.9"]]
 
             harness.disposables[SWEEP_SHIMS] = sweep
             await harness.advance(1.2 * SHIMS_SECONDS)
@@ -76,7 +76,7 @@ def test_a_shim_with_a_container_that_no_source_and_no_list_has_is_a_reason_to_l
         async with Harness(Pleg, name="pleg", context=context) as harness:
             monkeypatch.setattr(runtime_repairs, "free_bytes", lambda _: ROOM_BYTES)
             harness.answer(RollingRestart, lambda _: Done())
-            harness.disposables[SWEEP_SHIMS] = lambda **_: [["dead"], ["runs"]]
+            harness.disposables[SWEEP_SHIMS] = lambda **_: [["dead"], ["runs"], ["10.0.0.9"]]
             await harness.advance(1.2 * SHIMS_SECONDS)
             asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
             assert asked == [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))]

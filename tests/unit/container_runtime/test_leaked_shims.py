@@ -70,7 +70,7 @@ def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]
 
 def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == (["box"], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == (["box"], [], [])
     shim.wait(5)
     child.wait(5)
 
@@ -78,14 +78,14 @@ def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subpr
 @pytest.mark.parametrize("child_program", ["nginx"])
 def test_a_shim_with_a_running_container_is_not_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == ([], ["box"]), "it is named"
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == ([], ["box"], []), "it is named"
     assert shim.poll() is None
     child.kill()
 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     assert list(running("/run/containerd/containerd.sock", time.time() + OLD)) == []
-    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD, managed=True) == ([], [])
+    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD, managed=True) == ([], [], [])
     assert shim.poll() is None
 
 
@@ -95,7 +95,7 @@ def test_shims_of_others_on_the_same_containerd_are_left_alone(tmp_path: Path):
     argv = [str(program), "-c", "import time; time.sleep(100)", "-namespace", "default", "-id", "x", "-address", "/s"]
     process = subprocess.Popen(argv)
     try:
-        assert sweep("/s", [], time.time() + OLD, managed=True) == ([], [])
+        assert sweep("/s", [], time.time() + OLD, managed=True) == ([], [], [])
         assert process.poll() is None
     finally:
         process.kill()
@@ -103,15 +103,38 @@ def test_shims_of_others_on_the_same_containerd_are_left_alone(tmp_path: Path):
 
 
 def test_a_known_shim_is_not_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
-    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=True) == ([], [])
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=True) == ([], [], [])
     assert shim.poll() is None
 
 
 def test_a_shim_of_an_external_runtime_is_ended_only_when_its_bundle_was_removed(
     tmp_path: Path, shim: subprocess.Popen[bytes]
 ):
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == ([], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == ([], [], [])
     (tmp_path / "bundle").rmdir()
-    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=False) == ([], [])
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == (["box"], [])
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=False) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == (["box"], [], [])
     shim.wait(5)
+
+
+def test_addresses_go_with_their_sandboxes_and_stay_while_one_runs(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    network = tmp_path / "addresses" / "pods"
+    network.mkdir(parents=True)
+    (network / "lock").touch()
+    for address, sandbox in {"10.0.0.2": "gone", "10.0.0.3": "listed", "10.0.0.4": "box"}.items():
+        (network / address).write_text(f"{sandbox}\r\neth0")
+    young = time.time() + LEAST_AGE_SECONDS - 60
+    assert sweep(f"{tmp_path}/our.sock", ["listed"], young, managed=True) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["listed", "box"], time.time() + OLD, managed=False) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["listed", "box"], time.time() + OLD, managed=True) == ([], [], ["10.0.0.2"])
+    assert sorted(file.name for file in network.iterdir()) == ["10.0.0.3", "10.0.0.4", "lock"]
+
+
+@pytest.mark.parametrize("child_program", ["nginx"])
+def test_the_address_of_a_pod_that_runs_unlisted_stays(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    network = tmp_path / "addresses" / "pods"
+    network.mkdir(parents=True)
+    (network / "lock").touch()
+    (network / "10.0.0.4").write_text("box\r\neth0")
+    assert sweep(f"{tmp_path}/our.sock", [], time.time() + OLD, managed=True) == ([], ["box"], [])
+    assert (network / "10.0.0.4").exists()
