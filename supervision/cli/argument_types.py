@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import Final
 
+MOST: Final = 1_000_000_000
+"""Of any number: some 31 years in seconds. Clocks, lists and messages take no number of any size."""
 _PART = r"(\d+(?:\.\d*)?)"
 _SINCE = re.compile(rf"(?:{_PART}h)?(?:{_PART}m)?(?:{_PART}s)?(?:{_PART}ms)?")
 _SINCE_FORM = "the age of the oldest line to show, as 90s, 5m or 1h30m"
@@ -30,6 +33,8 @@ def positive(text: str) -> float:
     value = number(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    if value > MOST:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST}")
     return value
 
 
@@ -46,6 +51,8 @@ def count(text: str) -> int:
     value = whole_number(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is negative")
+    if value > MOST:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST}")
     return value
 
 
@@ -60,4 +67,7 @@ def since(text: str) -> float:
         wrong = "is negative" if text.startswith("-") else "is no duration"
         raise argparse.ArgumentTypeError(f"{text or repr(text)} {wrong}: it is {_SINCE_FORM}")
     hours, minutes, seconds, thousandths = (float(number or 0) for number in found.groups())
-    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
+    age = hours * 3600 + minutes * 60 + seconds + thousandths / 1000
+    if age > MOST:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST} seconds: it is {_SINCE_FORM}")
+    return age

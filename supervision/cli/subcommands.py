@@ -184,7 +184,7 @@ def _inject(adding: _Adding) -> None:
         "--seconds", type=number, default=0.0, metavar="S", help="how long it lasts (default: until replaced)"
     )
     parser.add_argument(
-        "--rate", type=number, default=0.0, help="how much of leak, slow or drop (default: 10 MiB/s, 0.5 s, 0.5)"
+        "--rate", type=positive, default=0.0, help="how much of leak, slow or drop (default: 10 MiB/s, 0.5 s, 0.5)"
     )
     parser.add_argument(
         "--status", type=whole_number, default=None, metavar="CODE", help="the exit code of the fault exit (default: 1)"

@@ -18,7 +18,7 @@ from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.start import preflight
 from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_tree import find
-from actors.shared.linux.mountinfo import MountInfoError
+from actors.shared.linux.mountinfo import Mount, MountInfoError
 
 from .dns_checks import dns
 from .finding import Finding, failure, ok, unknown, warning
@@ -118,30 +118,35 @@ def disk(
     found = os.statvfs(place)
     space = found.f_bavail / found.f_blocks if found.f_blocks else 1.0
     inodes = found.f_favail / found.f_files if found.f_files else 1.0
+    mount = _mount_of(place, proc)
+    top = shlex.quote(mount.point if mount is not None else str(place))
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
     if found.f_flag & os.ST_RDONLY:
-        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {shlex.quote(str(place))}")
-    elif wrong := _is_shut_down(place, proc):
+        bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
+        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
+    elif wrong := _is_shut_down(mount):
         yield failure("disk", f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
     elif space < LOW_SHARE:
         what = "DiskPressure" if "nodefs.available" in evicts else "nearly full"
-        yield failure("disk", f"{text}: {what}", f"free space: du -xh {shlex.quote(str(place))} | sort -h | tail")
+        yield failure("disk", f"{text}: {what}", f"free space: du -xah {top} | sort -h | tail")
     elif inodes < LOW_INODE_SHARE:
         what = "DiskPressure" if "nodefs.inodesFree" in evicts else "nearly full"
-        yield failure(
-            "disk", f"{text}: {what}", f"remove files: du --inodes -x {shlex.quote(str(place))} | sort -n | tail"
-        )
+        yield failure("disk", f"{text}: {what}", f"remove files: du --inodes -x {top} | sort -n | tail")
     else:
         yield ok("disk", text)
 
 
-def _is_shut_down(place: Path, proc: str) -> str:
+def _mount_of(place: Path, proc: str) -> Mount | None:
+    """The mount below which it is; None: not known."""
+    try:
+        return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
+    except (OSError, MountInfoError):
+        return None
+
+
+def _is_shut_down(mount: Mount | None) -> str:
     """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
     as `rw`."""
-    try:
-        mount = mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
-    except (OSError, MountInfoError):
-        return ""
     for option, text in _SHUT_DOWN.items():
         if mount is not None and option in mount.super_options:
             return f"the file system of {mount.source} {text}"

@@ -64,7 +64,9 @@ class _Page(_Handler):
 
     def prepare(self) -> None:
         token = self.get_query_argument("token", "")
-        if host_allowed(self.request.host) and self.request.path == "/" and (session := self.access.open(token)):
+        # a preview or a proxy that asks for the head of the link, or for its methods, opens no session
+        opens = self.request.method == "GET" and self.request.path == "/" and host_allowed(self.request.host)
+        if opens and (session := self.access.open(token)):
             self.set_cookie(self.cookie, session, httponly=True, samesite="Strict", path="/")
             self.redirect("/")
             return

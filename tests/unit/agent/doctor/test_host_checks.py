@@ -96,9 +96,16 @@ def test_a_missing_directory_is_measured_on_its_future_file_system(tmp_path: Pat
     assert found.text.startswith(f"{tmp_path} has ") or found.level is not Level.OK
 
 
+def mounted_at(point: Path, directory: Path, options: str = "rw", of_all: str = "rw") -> str:
+    """A /proc with one mount. `of_all`: the options of the file system."""
+    (directory / "self").mkdir()
+    (directory / "self" / "mountinfo").write_text(f"66 27 7:0 / {point} {options} - ext4 /dev/vdb {of_all}\n")
+    return str(directory)
+
+
 @pytest.mark.parametrize(
     ("blocks", "inodes", "remedy"),
-    [(1, 100, "du -xh {}"), (100, 1, "du --inodes -x {}"), (100, 100, ""), (100, None, "")],
+    [(1, 100, "du -xah {} "), (100, 1, "du --inodes -x {} "), (100, 100, ""), (100, None, "")],
 )
 def test_the_remedy_for_a_full_disk_depends_on_what_ran_out(
     blocks: int, inodes: int | None, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -106,12 +113,23 @@ def test_the_remedy_for_a_full_disk_depends_on_what_ran_out(
     of_files = (0, 0, 0) if inodes is None else (100, inodes, inodes)  # btrfs counts none
     found = os.statvfs_result((4096, 4096, 100, blocks, blocks, *of_files, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda path: found)
-    (finding,) = disk(str(tmp_path))
-    assert remedy.format(tmp_path) in finding.remedy
+    proc = mounted_at(tmp_path.parent, tmp_path)
+    (finding,) = disk(str(tmp_path), proc=proc)
+    assert remedy.format(tmp_path.parent) in finding.remedy
     assert (finding.level is Level.FAILURE) is bool(remedy)
     assert ("DiskPressure" in finding.text) is bool(remedy)
     (finding,) = disk(str(tmp_path), ["memory.available"])
     assert ("nearly full" in finding.text) is bool(remedy), "the node evicts for nothing but memory"
+
+
+@pytest.mark.parametrize(("of_all", "remedy"), [("ro", "remount,rw"), ("rw", "remount,bind,rw")])
+def test_what_is_mounted_read_only_is_mounted_again_where_it_is_mounted(
+    of_all: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = os.statvfs_result((4096, 4096, 100, 90, 90, 0, 0, 0, os.ST_RDONLY, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: found)
+    (finding,) = disk(str(tmp_path), proc=mounted_at(tmp_path.parent, tmp_path, "ro", of_all))
+    assert finding.remedy == f"mount -o {remedy} {tmp_path.parent}"
 
 
 @pytest.mark.parametrize(("options", "level"), [("rw,emergency_ro", Level.FAILURE), ("rw", Level.OK)])
@@ -120,9 +138,7 @@ def test_a_file_system_that_is_read_only_since_an_error_is_a_failure(
 ) -> None:
     room = os.statvfs_result((4096, 4096, 100, 90, 90, 0, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda path: room)
-    (tmp_path / "self").mkdir()
-    (tmp_path / "self" / "mountinfo").write_text(f"66 27 7:0 / / rw,relatime - ext4 /dev/vdb {options}\n")
-    (found,) = disk(str(tmp_path), proc=str(tmp_path))
+    (found,) = disk(str(tmp_path), proc=mounted_at(Path("/"), tmp_path, of_all=options))
     assert found.level is level
     assert ("/dev/vdb" in found.text) == (level is Level.FAILURE)
 

@@ -112,6 +112,17 @@ def test_the_link_opens_one_browser_with_a_cookie_that_scripts_and_other_sites_d
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "DELETE"])
+def test_a_preview_or_a_probe_of_the_link_does_not_spend_it(method: str) -> None:
+    async def run() -> None:
+        async with serving() as server:
+            link = f"/?token={server.access.token}"
+            assert (await server.fetch(link, method=method)).code == 403
+            assert (await server.fetch(link)).code == 302
+
+    asyncio.run(run())
+
+
 def test_every_file_of_the_page_is_served_and_loads_nothing_from_elsewhere() -> None:
     async def run() -> None:
         async with serving() as server:
