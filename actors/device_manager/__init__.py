@@ -6,6 +6,7 @@ checkpoint.py            the kubelet's file kubelet_internal_checkpoint: read an
 choice.py                which devices a container gets, in the kubelet's order
 device_reports.py        reports about devices: for the pod resources API, and for the status of pods
 device_service.py        device plugins and their allocations: answers who asks for devices of a container
+dials.py                 dials plugins: a few at a time, those that took long before in places of their own
 dra/                     dynamic resource allocation (KEP-4381)
 earlier_plugins.py       finds the plugins of the last incarnation: they do not register again
 health_reports.py        reports the health of allocated devices to the status manager

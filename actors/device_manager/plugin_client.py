@@ -51,6 +51,7 @@ class PluginClient:
         self.path = path
         self._channel = channel_to(path)
         self._stub: Any = device_plugin_pb2_grpc.DevicePluginStub(self._channel)
+        self.closed = asyncio.Event()
 
     async def connect(self) -> PluginOptions:
         if not is_socket(self.path):  # gRPC would try again and again
@@ -67,6 +68,7 @@ class PluginClient:
 
     async def close(self) -> None:
         """Closes at once: calls under way fail."""
+        self.closed.set()
         await self._channel.close(None)
 
     async def devices(self) -> AsyncIterator[dict[str, Device]]:

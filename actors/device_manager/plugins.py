@@ -11,6 +11,7 @@ from actors.shared.plugins.model import PluginError
 from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
+from .dials import PluginDials
 from .inventory import Inventory, ResourceTooLarge
 from .rate_limit import MessageRate
 
@@ -46,6 +47,7 @@ class DevicePlugins:
         self._connected: dict[str, ConnectedPlugin] = {}
         self._latest: dict[str, PluginClient] = {}
         """The client that registered last; it may still be connecting."""
+        self._dials = PluginDials(actor)
         self._pace: dict[str, TokenBucket] = {}
         self._preparing: set[str] = set()
         """Resources whose plugin, which may be away, prepares a device before each start."""
@@ -75,10 +77,10 @@ class DevicePlugins:
         try:
             if earlier is not None and not self._serves(resource, earlier):
                 await earlier.close()  # it is still connecting
-            await asyncio.sleep(self._pace.setdefault(resource, self._bucket()).reserve(time.monotonic()))
+            await self._turn(resource, client)
             if self._latest.get(resource) is not client:
                 raise PluginError(OVERTAKEN)
-            options = await client.connect()
+            options = await self._dials.dial(client)
             if self._latest.get(resource) is not client:
                 raise PluginError(OVERTAKEN)
         except BaseException:  # also when the plugin waits no longer for its registration
@@ -99,9 +101,14 @@ class DevicePlugins:
         if before is not None:
             await before.client.close()
 
-    @staticmethod
-    def _bucket() -> TokenBucket:
-        return TokenBucket(REGISTRATIONS_A_SECOND, BURST)
+    async def _turn(self, resource: str, client: PluginClient) -> None:
+        """Wait for the turn of the resource, or until the client is closed for a newer one."""
+        bucket = self._pace.setdefault(resource, TokenBucket(REGISTRATIONS_A_SECOND, BURST))
+        try:
+            await asyncio.wait_for(client.closed.wait(), bucket.reserve(time.monotonic()))
+            bucket.give_back()
+        except TimeoutError:
+            pass
 
     def _serves(self, resource: str, client: PluginClient) -> bool:
         connected = self._connected.get(resource)

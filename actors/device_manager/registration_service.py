@@ -8,12 +8,15 @@ import grpc
 import grpc.aio
 
 from actors.shared.plugins.model import PluginError
+from actors.shared.relay import MAX_CLIENTS
 from proto import device_plugin_pb2 as api
 from proto import device_plugin_pb2_grpc as stubs
 
 from .registration import Registration
 
-CALLS_AT_ONCE: Final = 64
+CALLS_OF_A_CONNECTION: Final = 8
+"""Calls that have to wait are held, each for its plugin."""
+CALLS_AT_ONCE: Final = MAX_CLIENTS * CALLS_OF_A_CONNECTION
 MOST_BYTES: Final = 64 * 1024
 """Of one question, which is three names."""
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -33,7 +36,7 @@ class RegistrationService(stubs.RegistrationServicer):
 
 async def serve(registration: Registration, path: str) -> grpc.aio.Server:
     """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
-    options = [("grpc.max_receive_message_length", MOST_BYTES)]
+    options = [("grpc.max_receive_message_length", MOST_BYTES), ("grpc.max_concurrent_streams", CALLS_OF_A_CONNECTION)]
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE, options=options)
     stubs.add_RegistrationServicer_to_server(RegistrationService(registration), server)
     try:

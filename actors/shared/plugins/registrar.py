@@ -17,8 +17,6 @@ from supervision.time_scale import scaled
 from .model import Plugin, PluginError
 
 DIAL_SECONDS: Final = 10.0
-HURRIED_DIAL_SECONDS: Final = 2.0
-"""While other sockets wait for their turn."""
 INFO_SECONDS: Final = 1.0
 NOTIFY_SECONDS: Final = 5.0
 MOST_BYTES: Final = 4 << 20
@@ -63,10 +61,9 @@ class Registrar:
     async def close(self) -> None:
         await self._channel.close(None)
 
-    async def get_info(self, *, hurried: bool = False) -> Plugin:
-        seconds = HURRIED_DIAL_SECONDS if hurried else DIAL_SECONDS
+    async def get_info(self) -> Plugin:
         try:
-            await asyncio.wait_for(self._channel.channel_ready(), scaled(seconds))
+            await asyncio.wait_for(self._channel.channel_ready(), scaled(DIAL_SECONDS))
         except TimeoutError:
             raise PluginError(f"RegisterPlugin error -- dial failed at socket {self._path}: no answer") from None
         found: registration.PluginInfo = await self._call(

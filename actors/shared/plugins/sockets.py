@@ -24,14 +24,17 @@ def look(directory: str, left_out: Callable[[], None] = lambda: None) -> dict[st
     directory has more entries than are read."""
     found: dict[str, Stamp] = {}
     for _, paths in _walk(directory, left_out):
-        for path in paths:
-            try:
-                about = os.lstat(path)
-            except OSError:
-                continue
-            if stat.S_ISSOCK(about.st_mode):
-                found[path] = (about.st_ino, about.st_ctime_ns)
+        found |= {path: made for path in paths if (made := stamp(path)) is not None}
     return found
+
+
+def stamp(path: str) -> Stamp | None:
+    """None: no socket is at the path."""
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return None
+    return (about.st_ino, about.st_ctime_ns) if stat.S_ISSOCK(about.st_mode) else None
 
 
 def _walk(directory: str, left_out: Callable[[], None] = lambda: None) -> Iterator[tuple[str, list[str]]]:

@@ -1,23 +1,25 @@
 """Registers a plugin when its socket appears in the directory, and deregisters it when the socket disappears.
 
 Each socket has a task while it exists, so a plugin that never answers delays no other. The number of concurrent
-registrations is limited (AT_ONCE), so that thousands of sockets neither block the loop nor fill the memory, and slow
-ones have places of their own. The answers
-to plugins are the kubelet's texts.
+registrations is limited (places.py), so that thousands of sockets neither block the loop nor fill the memory. The
+answers to plugins are the kubelet's texts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
+from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .model import Plugin, PluginError, PluginHandler
+from .places import SLOW_SECONDS, TOO_SLOW, RegistrationPlaces
 from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look
 
 if TYPE_CHECKING:
@@ -26,15 +28,15 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 1.0
 """Seconds between checks while the kernel does not report changes."""
 WATCHED_POLL_SECONDS: Final = 60.0
-AT_ONCE: Final = 48
-"""The most concurrent registrations, without those of slow sockets."""
-SLOW_AT_ONCE: Final = 16
-SLOW_SECONDS: Final = 1.5
-"""A socket whose last registration took longer and failed is slow: thousands that accept connections and never speak
-would else keep all places busy, and a plugin that works would wait for minutes."""
 SLOW_PAUSE_SECONDS: Final = 5.0
 """Until a slow socket looks for a free place again. It never queues, so a new socket at its path is seen at once."""
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
+REGISTRATIONS_A_SECOND: Final = 1.0
+BURST: Final = 10
+"""Of one plugin: more often, its registration fails, and is tried again with pauses. Each may change objects of the
+API server."""
+MOST_NAMES: Final = 1000
+"""The most plugins of which the registrations are counted."""
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 _TOTAL: Final = "plugin_manager_total_plugins"
 
@@ -72,7 +74,9 @@ class PluginWatch:
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
         self._warnings = RepeatedWarnings(actor.log)
-        self._places, self._slow_places = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
+        self._places = RegistrationPlaces(actor)
+        self._pace: dict[tuple[str, str], TokenBucket] = {}
+        """By type and name of the plugin, the oldest first."""
 
     def start(self) -> None:
         self.look()
@@ -133,7 +137,7 @@ class PluginWatch:
         """Register the plugin, with retries, until something changes."""
         failures = 0
         while not watched.changed.is_set():
-            if watched.slow and self._slow_places.locked():
+            if watched.slow and self._places.slow_taken:
                 await self._wait(watched, SLOW_PAUSE_SECONDS)
                 continue
             error = await self._register(path, watched)
@@ -156,19 +160,21 @@ class PluginWatch:
     async def _register(self, path: str, watched: _WatchedPath) -> str:
         """Why the plugin is not registered; '' if it is registered, belongs to another actor, or has changed
         meanwhile."""
-        async with self._slow_places if watched.slow else self._places:
-            if watched.changed.is_set():
-                return ""
-            started_at, stamp = self._clock(), watched.stamp
-            error = await self._register_now(path, watched)
-            watched.slow = bool(error) and self._clock() - started_at > SLOW_SECONDS and watched.stamp == stamp
-            return error
+        started_at, stamp, error = self._clock(), watched.stamp, TOO_SLOW
+        with contextlib.suppress(TimeoutError):
+            async with self._places.place(slow=watched.slow):
+                if watched.changed.is_set():
+                    return ""
+                started_at, stamp = self._clock(), watched.stamp
+                error = await self._register_now(path, watched)
+        took_long = error == TOO_SLOW or (bool(error) and self._clock() - started_at > SLOW_SECONDS)
+        watched.slow = took_long and watched.stamp == stamp
+        return error
 
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:
         registrar = self._connect(path)
         try:
-            # a slow one has its own place and the whole time
-            plugin = await registrar.get_info(hurried=not watched.slow and self._places.locked())
+            plugin = await registrar.get_info()
             handler = self._handlers.get(plugin.kind)
             if handler is None:
                 await self._release(path, watched)
@@ -181,19 +187,29 @@ class PluginWatch:
                 return await self._refuse(registrar, f"plugin validation failed with err: {refusal}")
             if watched.plugin is not None and (watched.plugin.kind, watched.plugin.name) != (plugin.kind, plugin.name):
                 await self._release(path, watched)
-            watched.plugin = plugin  # set before registering, so that it is deregistered even after a partial failure
-            self._count(path, ACTUAL, there=True)
             try:
+                self._take_turn(plugin)
+                watched.plugin = plugin  # before registering, so that it is deregistered even after a partial failure
                 await handler.register(plugin)
             except PluginError as error:
                 self._count(path, ACTUAL, there=False)
                 return await self._refuse(registrar, f"plugin registration failed with err: {error}")
+            self._count(path, ACTUAL, there=True)
             await registrar.notify("")
         except PluginError as error:
             return str(error)
         finally:
             await registrar.close()
         return ""
+
+    def _take_turn(self, plugin: Plugin) -> None:
+        """Raises PluginError for a plugin that registers too often."""
+        key = plugin.kind, plugin.name
+        if key not in self._pace and len(self._pace) >= MOST_NAMES:
+            del self._pace[next(iter(self._pace))]
+        bucket = self._pace.setdefault(key, TokenBucket(REGISTRATIONS_A_SECOND, BURST))
+        if not bucket.take(self._clock()):
+            raise PluginError(f"{plugin.name} registers too often")
 
     async def _refuse(self, registrar: Registrar, reason: str) -> str:
         error = f"RegisterPlugin error -- {reason}"

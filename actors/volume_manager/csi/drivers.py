@@ -105,6 +105,9 @@ class CsiDrivers:
         except CsiError as error:
             await connection.close()
             raise PluginError(str(error)) from None
+        except asyncio.CancelledError:  # it takes too long
+            self._actor.start_task(connection.close(), f"close {plugin.endpoint}")
+            raise
         before = self._drivers.get(name)
         self._drivers[name], self._names[plugin.socket] = (driver, connection), name
         self._versions[name] = highest_version(plugin.versions) or ()

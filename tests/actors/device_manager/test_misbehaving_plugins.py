@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -15,6 +17,10 @@ import pytest
 from actors.device_manager import inventory, plugin_client, plugins, registration
 from actors.device_manager.inventory import Device
 from actors.device_manager.messages import DevicesAllocated
+from actors.device_manager.registration_service import CALLS_OF_A_CONNECTION
+from actors.shared.plugins.places import AT_ONCE, HURRIED_SECONDS
+from proto import device_plugin_pb2 as api
+from proto import device_plugin_pb2_grpc as stubs
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
 
@@ -25,6 +31,12 @@ OTHER = "vendor.test/other"
 def node() -> Iterator[Node]:
     with tempfile.TemporaryDirectory(prefix="devices-") as directory:  # short: a socket's path has 107 bytes
         yield Node(Path(directory))
+
+
+def channel_to(node: Node) -> grpc.Channel:
+    """A connection of its own to kubelet.sock."""
+    options = [("grpc.default_authority", "localhost"), ("grpc.use_local_subchannel_pool", 1)]
+    return grpc.insecure_channel(f"unix://{node.root}/device-plugins/kubelet.sock", options=options)
 
 
 async def gets_a_device(node: Node, uid: str) -> None:
@@ -162,6 +174,39 @@ async def test_hanging_registrations_are_cancelled_for_the_next_ones_and_delay_n
             await node.reported({THING: 2, OTHER: 2})
             await asyncio.wait(waiting, timeout=30)
         await node.harness.stop()
+
+
+async def test_many_registrations_that_hang_keep_no_plugin_waiting(node: Node) -> None:
+    count = 16 * CALLS_OF_A_CONNECTION
+    with ExitStack() as stack:
+        channels = [stack.enter_context(channel_to(node)) for _ in range(16)]
+        async with node.harness:
+            calls = []
+            for number in range(count):
+                silent = stack.enter_context(socket.socket(socket.AF_UNIX))
+                silent.bind(f"{node.root}/device-plugins/{number}.sock")
+                silent.listen(1)  # connections are taken, and nothing is ever said
+                stub: Any = stubs.RegistrationStub(channels[number % 16])
+                request = api.RegisterRequest(
+                    version="v1beta1", endpoint=f"{number}.sock", resource_name=f"vendor.test/{number}"
+                )
+                calls.append(stub.Register.future(request, timeout=60, wait_for_ready=True))
+            places = node.harness.actor._devices.node.plugins._dials._places
+            await node.harness.wait(lambda: places._waiting == count - AT_ONCE, "others wait", timeout=30)
+            with node.plugin(resource=OTHER).running() as other:
+                joining = asyncio.ensure_future(node.join(other))
+                await node.harness.wait(lambda: places._waiting == count + 1 - AT_ONCE, "the good one", timeout=30)
+                for number in range(1, count // AT_ONCE + 1):
+                    await node.harness.advance(HURRIED_SECONDS)
+                    left = max(0, count + 1 - (number + 1) * AT_ONCE)
+                    await node.harness.wait(lambda left=left: places._waiting <= left, timeout=30)  # type: ignore[misc]
+                await asyncio.wait_for(joining, 30)
+                await gets_a_device(node, "u")
+                with pytest.raises(grpc.RpcError, match="other plugins wait for their turn"):
+                    await asyncio.to_thread(calls[0].result)
+            for call in calls:
+                call.cancel()
+            await node.harness.stop()
 
 
 @pytest.mark.parametrize("resource", [

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from actors.shared.plugins.model import Plugin, PluginError
-from actors.shared.plugins.watch import ACTUAL, AT_ONCE, DESIRED, SLOW_AT_ONCE, SLOW_SECONDS, PluginWatch
+from actors.shared.plugins.places import AT_ONCE, HURRIED_SECONDS, SLOW_AT_ONCE, SLOW_SECONDS
+from actors.shared.plugins.watch import ACTUAL, BURST, DESIRED, PluginWatch
 from supervision.actor import Actor
 from supervision.harness import Harness
 
@@ -25,8 +26,6 @@ class Plugins:
         self.there: dict[str, tuple[str, str]] = {}
         self.silent: set[str] = set()
         self.hung: set[str] = set()
-        self.hurried: dict[str, bool] = {}
-        """Whether there was little time for the last answer, by file."""
         self.slow: set[str] = set()
         """They fail after a while."""
         self.now = 0.0
@@ -43,8 +42,7 @@ class Calls:
     def __init__(self, plugins: Plugins, path: str) -> None:
         self.plugins, self.path, self.file = plugins, path, os.path.basename(path)
 
-    async def get_info(self, *, hurried: bool = False) -> Plugin:
-        self.plugins.hurried[self.file] = hurried
+    async def get_info(self) -> Plugin:
         await asyncio.sleep(0)
         if self.file in self.plugins.silent:
             self.plugins.hung.add(self.file)
@@ -70,12 +68,15 @@ class Served:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.refuses = self.fails = ""
+        self.hangs: set[str] = set()
 
     def refusal(self, plugin: Plugin) -> str:
         return self.refuses
 
     async def register(self, plugin: Plugin) -> None:
         self.log.append(f"+{plugin.name}")
+        if plugin.name in self.hangs:
+            await asyncio.Event().wait()
         if self.fails:
             raise PluginError(self.fails)
 
@@ -260,14 +261,45 @@ async def test_sockets_that_never_speak_keep_no_plugin_waiting_once_each_was_tri
     node.plugins.slow = set(files)
     async with node:
         await node.harness.wait(lambda: node.plugins.now > len(files) * SLOW_SECONDS)
-        assert any(node.plugins.hurried.values()), "others wait"
         node.plugins.slow, node.plugins.silent = set(), set(files)
         await node.harness.advance(1)
         assert node.plugins.connections == SLOW_AT_ONCE
-        assert not any(node.plugins.hurried[file] for file in node.plugins.hung), "now there is time"
+        await node.harness.advance(5 * HURRIED_SECONDS)
+        assert node.plugins.connections == SLOW_AT_ONCE, "slow ones have all the time"
         node.come("good.sock")
         await node.harness.wait(lambda: node.plugins.received == [("good.sock", "")])
         again = min(files - node.plugins.hung)
         node.plugins.silent.discard(again)
         node.come(again)
         await node.harness.wait(lambda: (again, "") in node.plugins.received, "a new socket has another chance")
+
+
+async def test_what_hangs_anywhere_in_its_registration_gives_its_place_to_those_that_wait(node: Node) -> None:
+    files = [f"{number}.sock" for number in range(AT_ONCE)]
+    for file in files:
+        node.come(file, name=file)
+    node.served.hangs = set(files)
+    async with node:
+        await node.harness.wait(lambda: len(node.served.log) == AT_ONCE)
+        await node.harness.advance(60)
+        assert not node.plugins.received, "nobody waits, so they have all the time"
+        node.come("good.sock")
+        await node.harness.wait(lambda: ("good.sock", DESIRED) in node.counted())
+        await node.harness.advance(HURRIED_SECONDS)
+        await node.harness.wait(lambda: node.plugins.received == [("good.sock", "")])
+        assert node.counted() >= {("good.sock", ACTUAL)}
+
+
+async def test_a_plugin_that_registers_again_and_again_is_registered_at_a_bounded_rate(node: Node) -> None:
+    async with node:
+        for number in range(1, BURST + 1):
+            node.come("a.sock")
+            await node.harness.wait(lambda number=number: node.served.log.count("+p") == number)  # type: ignore[misc]
+        node.come("a.sock")
+        text = "RegisterPlugin error -- plugin registration failed with err: p registers too often"
+        await node.harness.wait(lambda: node.plugins.received[-1] == ("a.sock", text))
+        node.come("b.sock", name="other")
+        await node.harness.wait(lambda: "+other" in node.served.log, "another one has its own rate")
+        node.plugins.now += 1
+        await node.harness.advance(1)
+        await node.harness.wait(lambda: node.served.log.count("+p") == BURST + 1)

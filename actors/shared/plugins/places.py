@@ -1,0 +1,79 @@
+"""Places for concurrent registrations of plugins.
+
+Thousands of sockets that accept connections and never speak would else keep all places busy, and a plugin that works
+would wait for minutes. So a registration that has a place must hurry while others wait for one, and a socket whose last
+registration took long and failed has a place among its like only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
+
+from supervision.actor import Actor
+
+AT_ONCE: Final = 48
+"""The most concurrent registrations, without those of slow sockets."""
+SLOW_AT_ONCE: Final = 16
+SLOW_SECONDS: Final = 1.5
+"""A socket whose last registration took longer and failed is slow."""
+HURRIED_SECONDS: Final = 2.0
+"""The time of a registration while others wait for a place."""
+TOO_SLOW: Final = "it took too long, and other plugins wait for their turn"
+
+
+class RegistrationPlaces:
+    """The places of one actor."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._places, self._slow_places = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
+        self._waiting = 0
+        self._limits: dict[asyncio.Timeout, bool] = {}
+        """Of those that have a place, with whether they hurry."""
+
+    @property
+    def slow_taken(self) -> bool:
+        """Whether every place of slow sockets is taken."""
+        return self._slow_places.locked()
+
+    @asynccontextmanager
+    async def place(self, *, slow: bool) -> AsyncIterator[None]:
+        """Wait for a place, and hold it. Raises TimeoutError for what is done in it, if others wait and it takes
+        longer than HURRIED_SECONDS; a slow one has all the time."""
+        if slow:
+            async with self._slow_places:
+                yield
+            return
+        self._waiting += 1
+        try:
+            if self._places.locked():
+                self._hurry()
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._limits[limit] = False
+                if self._waiting:
+                    self._hurry()
+                try:
+                    yield
+                finally:
+                    del self._limits[limit]
+        finally:
+            self._places.release()
+
+    def _hurry(self) -> None:
+        """Give those that have a place HURRIED_SECONDS more."""
+        for limit, hurries in self._limits.items():
+            if not hurries:
+                self._limits[limit] = True
+                self._actor.after(HURRIED_SECONDS, partial(self._end, limit))
+
+    def _end(self, limit: asyncio.Timeout) -> None:
+        if limit in self._limits:
+            limit.reschedule(asyncio.get_running_loop().time())
