@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from actors.shared.token_bucket import TokenBucket
@@ -27,3 +29,18 @@ class MessageRate:
     def pause(self, started_at: float, now: float) -> float:
         """Seconds."""
         return max(self._bucket.reserve(now), (now - started_at) * (1 / MOST_SHARE - 1))
+
+
+class SharedTime:
+    """The share of this process's time that several streams use together: MOST_SHARE, one message at a time."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of the work, which costs the others as much time as it leaves this process."""
+        async with self._turn:
+            started_at = time.monotonic()
+            yield
+            await asyncio.sleep((time.monotonic() - started_at) * (1 / MOST_SHARE - 1))

@@ -6,12 +6,16 @@ The texts of errors are the kubelet's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from actors.shared.kube.resource_claims import ResourceClaimError
 
 from .claims import ClaimInfo
+
+MOST_TEXT: Final = 4096
+"""Characters of a driver's text that are shown; logs quote it at each try."""
 
 
 class ClaimRef(msgspec.Struct, frozen=True):
@@ -37,8 +41,8 @@ def check_answer(method: str, requested: Iterable[ClaimRef], errors: Mapping[str
     names = {claim.uid: claim.name for claim in requested}
     for uid, error in errors.items():
         if uid not in names:
-            raise ResourceClaimError(f"{method} returned result for unknown claim UID {uid}")
+            raise ResourceClaimError(f"{method} returned result for unknown claim UID {uid[:MOST_TEXT]}")
         if error:
-            raise ResourceClaimError(f"{method} failed for ResourceClaim {names[uid]}: {error}")
+            raise ResourceClaimError(f"{method} failed for ResourceClaim {names[uid]}: {error[:MOST_TEXT]}")
     if missing := len(names) - len(errors):
         raise ResourceClaimError(f"{method} skipped {missing} ResourceClaims")

@@ -20,11 +20,13 @@ from supervision.time_scale import scaled
 from .batches import ClaimRef
 from .claims import PreparedDevice
 from .driver import DriverService
-from .health import HEALTHY, UNHEALTHY, UNKNOWN, DraDeviceHealth
+from .health import HEALTHY, MOST_DEVICES, UNHEALTHY, UNKNOWN, DraDeviceHealth
 
 CALL_SECONDS: Final = 45.0
 MOST_CLAIM_BYTES: Final = 64 << 10
 """Bytes of the devices of one claim, of which the API allows 32. The devices of all claims are kept in one file."""
+MOST_REPORT_BYTES: Final = 1 << 20
+"""Of a report of health. Each driver may have one on its way."""
 _PACKAGE: Final = "k8s.io.kubelet.pkg.apis.dra"
 _HEALTH: Final = {health_pb.HEALTHY: HEALTHY, health_pb.UNHEALTHY: UNHEALTHY}
 _Request = TypeVar("_Request", dra.NodePrepareResourcesRequest, dra.NodeUnprepareResourcesRequest)
@@ -36,10 +38,13 @@ class DraConnection:
 
     def __init__(self, driver: str, endpoint: str, service: DriverService, metrics: Metrics) -> None:
         self._driver, self._service, self._metrics = driver, service, metrics
-        self._channel = channel_to(endpoint)
+        self._endpoint, self._channel = endpoint, channel_to(endpoint)
+        self._health_channel: grpc.aio.Channel | None = None
 
     async def close(self) -> None:
         await self._channel.close(None)
+        if self._health_channel is not None:
+            await self._health_channel.close(None)
 
     async def follow(self, connected: Callable[[bool], None]) -> None:
         """Report whether the driver is connected, now and on each change; returns when the connection is closed."""
@@ -94,9 +99,10 @@ class DraConnection:
             )  # fmt: skip
 
     # -- health ------------------------------------------------------------------------------------------------------
-    async def watch_health(self) -> AsyncIterator[list[DraDeviceHealth]]:
+    async def watch_health(self) -> AsyncIterator[Iterable[DraDeviceHealth]]:
         """Each report of the driver, until it or the connection ends. Raises ResourceClaimError."""
-        watch: Any = self._channel.unary_stream(
+        channel = self._health_channel = self._health_channel or channel_to(self._endpoint, MOST_REPORT_BYTES)
+        watch: Any = channel.unary_stream(
             f"/{self._service.health_version}.DRAResourceHealth/NodeWatchResources",
             request_serializer=health_pb.NodeWatchResourcesRequest.SerializeToString,
             response_deserializer=health_pb.NodeWatchResourcesResponse.FromString,
@@ -105,7 +111,10 @@ class DraConnection:
             async for answer in watch(health_pb.NodeWatchResourcesRequest()):
                 if answer is None:
                     raise ResourceClaimError("NodeWatchResources: a report cannot be read")
-                yield [_health(one) for one in answer.devices]
+                if (count := len(answer.devices)) > MOST_DEVICES:
+                    text = f"a report has {count} devices, and {MOST_DEVICES} are the most"
+                    raise ResourceClaimError(f"NodeWatchResources: {text}")
+                yield map(_health, answer.devices)
         except grpc.aio.AioRpcError as error:
             raise ResourceClaimError(f"NodeWatchResources: {_text(error)}") from None
         except CHANNEL_CLOSED:

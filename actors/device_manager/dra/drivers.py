@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Connect = Callable[[str, str, DriverService], "DraConnection"]
 """Connects to (driver, endpoint, service)."""
+MOST_PLUGINS: Final = 64
+"""The most registered plugins. Each has a connection, and may have a report of health on its way."""
 BROKEN: Final = "invalid supported gRPC versions of DRA driver plugin"
 
 
@@ -74,6 +76,8 @@ class DraDrivers:
         if any(one.plugin.endpoint == plugin.endpoint for one in plugins):
             text = f"endpoint {plugin.endpoint} already registered for DRA driver plugin {plugin.name}"
             raise PluginError(text)
+        if sum(map(len, self._plugins.values())) >= MOST_PLUGINS:
+            raise PluginError(f"the node has {MOST_PLUGINS} plugins of DRA drivers, and takes no more")
         service = choose(plugin.versions)
         connection = self._connect(plugin.name, plugin.endpoint, service)
         one = _Registered(plugin, connection, None)

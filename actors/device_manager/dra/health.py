@@ -17,6 +17,13 @@ MOST_DEVICES: Final = 16384
 MOST_NAME: Final = 253
 """Characters of the name of a pool, the longest that the API takes; those of devices are shorter. No claim has a device
 with a longer one, and all names are kept, also in the file."""
+MOST_COST: Final = 16 << 20
+"""Bytes that the health of all drivers' devices takes, and COST_ASSURED more of each: many drivers that report many
+devices fill no memory."""
+COST_ASSURED: Final = 64 << 10
+"""Bytes that a driver may take whatever others take."""
+_COST: Final = 500
+"""Bytes of one device without its texts."""
 MESSAGE_BYTES: Final = 1024
 """The longest message that the API takes."""
 
@@ -39,6 +46,11 @@ class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> DeviceId:
         return self.pool, self.device
+
+    @property
+    def cost(self) -> int:
+        """Bytes, roughly."""
+        return _COST + len(self.pool) + len(self.device) + len(self.message)
 
     @property
     def expires(self) -> float:
@@ -68,8 +80,8 @@ class DraHealth(msgspec.Struct, frozen=True):
     def reported(
         self, driver: str, devices: Iterable[DraDeviceHealth], now: float
     ) -> tuple[DraHealth, frozenset[DeviceId]]:
-        """Apply a report: devices that it does not name keep their health, but of more than MOST_DEVICES the oldest
-        reports are forgotten, and names that no device can have are ignored. Also returns the changed ones."""
+        """Apply a report: devices that it does not name keep their health, but the oldest reports of those that are too
+        many are forgotten, and names that no device can have are ignored. Also returns the changed ones."""
         known, changed = dict(self.drivers.get(driver, {})), set()
         for one in devices:
             if max(len(one.pool), len(one.device)) > MOST_NAME:
@@ -80,11 +92,23 @@ class DraHealth(msgspec.Struct, frozen=True):
                 changed.add(one.id)
             known.pop(one.id, None)
             known[one.id] = new
-        forgotten = list(known)[: max(0, len(known) - MOST_DEVICES)]
-        for each in forgotten:
+        for each in self._too_many(driver, known):
             del known[each]
             changed.add(each)
         return DraHealth({**self.drivers, driver: known}), frozenset(changed)
+
+    def _too_many(self, driver: str, known: dict[DeviceId, DraDeviceHealth]) -> list[DeviceId]:
+        """Those of the driver's devices for which there is no room beside those of others; `known`: oldest first."""
+        others = sum(one.cost for name, of in self.drivers.items() if name != driver for one in of.values())
+        excess = sum(one.cost for one in known.values()) - max(COST_ASSURED, MOST_COST - others)
+        found = list(known)[: max(0, len(known) - MOST_DEVICES)]
+        excess -= sum(known[each].cost for each in found)
+        for each in list(known)[len(found) :]:
+            if excess <= 0:
+                break
+            found.append(each)
+            excess -= known[each].cost
+        return found
 
     def expired(self, now: float) -> tuple[DraHealth, dict[str, frozenset[DeviceId]]]:
         """The health without expired reports. Returns their devices by driver, too."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from actors.device_manager.rate_limit import MessageRate
+from actors.device_manager.rate_limit import MessageRate, SharedTime
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.actor import Actor, Timer
 from supervision.state_file import read_private, write_private
@@ -35,6 +35,7 @@ class HealthWatch:
         self._streams: dict[DraConnection, tuple[str, asyncio.Future[None]]] = {}
         """The driver, and the cleanup for when its plugin is gone."""
         self._expiry: Timer | None = None
+        self._time = SharedTime()
 
     def load(self) -> None:
         try:
@@ -80,8 +81,9 @@ class HealthWatch:
         """Raises ResourceClaimError."""
         pace = MessageRate()
         async for devices in connection.watch_health():
-            started_at = time.monotonic()
-            self._set(driver, *self.health.reported(driver, devices, self._clock()))
+            async with self._time.turn():
+                started_at = time.monotonic()
+                self._set(driver, *self.health.reported(driver, devices, self._clock()))
             await pace.after(started_at)
 
     def _set(self, driver: str, health: DraHealth, changed: frozenset[DeviceId]) -> None:

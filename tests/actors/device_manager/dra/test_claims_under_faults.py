@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from actors.device_manager.actor import DeviceManager
+from actors.device_manager.dra import drivers
 from actors.device_manager.dra.connection import DraConnection
+from actors.device_manager.dra.health import MOST_DEVICES
 from actors.device_manager.messages import PrepareClaims, UnprepareClaims
 from actors.status_manager.messages import ClaimedDevices
 from supervision.harness import Harness
@@ -247,3 +249,58 @@ async def test_a_driver_that_prepares_more_devices_than_any_claim_has_is_refused
         driver.behave(devices=30)
         assert await prepare(harness, "pod-1", "one") == ""
         assert await unprepare(harness, "pod-1") == ""
+
+
+async def test_texts_of_a_driver_without_end_are_shown_in_part(node: Node, driver: SampleDriver) -> None:
+    node.claim("one", "pod-1")
+    async with node.manager() as harness:
+        await registered(harness, driver)
+        driver.behave(error={"one": "e" * 3_000_000})
+        error = await prepare(harness, "pod-1", "one")
+        assert error.startswith("prepare dynamic resources: NodePrepareResources failed for ResourceClaim one: eee")
+        assert len(error) < 5000
+        driver.behave(invent="u" * 3_000_000)
+        error = await prepare(harness, "pod-1", "one")
+        assert "returned result for unknown claim UID uuu" in error
+        assert len(error) < 5000
+
+
+async def test_a_report_of_too_many_devices_ends_the_stream_and_nothing_else(
+    node: Node, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    node.claim("one", "pod-1")
+    with SampleDriver(home, NAME, ("v1.DRAPlugin", "v1alpha1.DRAResourceHealth")).running() as driver:
+        driver.behave(health={str(number): "Healthy" for number in range(MOST_DEVICES + 1)})
+        async with node.manager() as harness:
+            await registered(harness, driver)
+            text = f"NodeWatchResources: a report has {MOST_DEVICES + 1} devices, and {MOST_DEVICES} are the most"
+            await harness.wait(lambda: text in caplog.text, "the reason", timeout=30)
+            watch = harness.actor._claims._health
+            assert watch is not None
+            assert not watch.health.drivers.get(NAME)
+            assert await prepare(harness, "pod-1", "one") == ""
+
+
+async def test_a_report_that_is_too_large_ends_the_stream_and_nothing_else(
+    node: Node, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    node.claim("one", "pod-1")
+    with SampleDriver(home, NAME, ("v1.DRAPlugin", "v1alpha1.DRAResourceHealth")).running() as driver:
+        driver.behave(health={str(number): "Healthy" for number in range(1100)}, message="m" * 1000)
+        async with node.manager() as harness:
+            await registered(harness, driver)
+            text = "NodeWatchResources: rpc error: code = ResourceExhausted"
+            await harness.wait(lambda: text in caplog.text, "the reason", timeout=30)
+            assert await prepare(harness, "pod-1", "one") == ""
+
+
+async def test_a_node_takes_only_so_many_drivers(node: Node, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drivers, "MOST_PLUGINS", 1)
+    async with node.manager() as harness:
+        with SampleDriver(home, NAME).running() as first:
+            await registered(harness, first)
+            with SampleDriver(home, "other.example.com").running() as second:
+                await harness.wait(lambda: bool(second.said), timeout=30)
+                assert second.said[0][1].endswith("the node has 1 plugins of DRA drivers, and takes no more")

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.device_manager.dra.health import (
+    COST_ASSURED,
     HEALTHY,
+    MOST_COST,
     MOST_DEVICES,
     UNHEALTHY,
     UNKNOWN,
@@ -116,3 +118,16 @@ def test_a_driver_with_names_that_no_device_can_have_fills_no_memory(pool: str, 
     good = DraDeviceHealth(pool="p" * 253, device="d", health="Healthy")
     health, changed = DraHealth().reported("gpu", [odd, good], 5.0)
     assert set(health.drivers["gpu"]) == changed == {good.id}
+
+
+def test_the_health_of_many_drivers_takes_only_so_much_memory_and_each_has_room() -> None:
+    health = DraHealth()
+    for number in range(8):
+        devices = [report(f"{number}-{one}", message="m" * 1000) for one in range(2000)]
+        health, _ = health.reported(f"driver{number}", devices, 100.0)
+    costs = {name: sum(one.cost for one in of.values()) for name, of in health.drivers.items()}
+    assert sum(costs.values()) <= MOST_COST + 8 * COST_ASSURED
+    assert costs["driver0"] > 2_000_000
+    assert costs["driver7"] > COST_ASSURED / 2
+    assert health.of("driver7", "p", "7-1999", 100.0).health == HEALTHY
+    assert health.of("driver7", "p", "7-0", 100.0).health == UNKNOWN, "the oldest are forgotten"
