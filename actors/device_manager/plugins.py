@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -104,11 +105,10 @@ class DevicePlugins:
     async def _turn(self, resource: str, client: PluginClient) -> None:
         """Wait for the turn of the resource, or until the client is closed for a newer one."""
         bucket = self._pace.setdefault(resource, TokenBucket(REGISTRATIONS_A_SECOND, BURST))
-        try:
-            await asyncio.wait_for(client.closed.wait(), bucket.reserve(time.monotonic()))
-            bucket.give_back()
-        except TimeoutError:
-            pass
+        if pause := bucket.reserve(time.monotonic()):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(client.closed.wait(), pause)
+                bucket.give_back()
 
     def _serves(self, resource: str, client: PluginClient) -> bool:
         connected = self._connected.get(resource)

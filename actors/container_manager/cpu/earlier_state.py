@@ -50,7 +50,9 @@ def read_earlier(raw: bytes) -> EarlierFile | None:
         f"DefaultCPUSet:(string){file.defaultCpuSet} Entries:(map[string]string){map_text(file.entries)} "
         f"Checksum:(checksum.Checksum)0}}"
     )
-    return file if file.entries and file.checksum in (0, fnv1a_32(text)) else None
+    if not file.entries:  # the forms differ in their checksums only
+        return file if file.checksum == fnv1a_32(text) else None
+    return file if file.checksum in (0, fnv1a_32(text)) else None
 
 
 def untranslated(file: EarlierFile) -> CpuState:
@@ -82,7 +84,7 @@ async def translate(kept: CopiedFile, runtime: Callable[[], CriClient]) -> None:
     if file is None:
         return
     try:
-        state = translated(file, await _containers(runtime()))
+        state = translated(file, await _containers(runtime()) if file.entries else ())
     except StateError as error:
         raise StateError(restore_error(kept.path, error, "the CPU manager checkpoint file")) from None
     kept.write(encode(state), sync=True)

@@ -359,7 +359,7 @@ async def test_devices_of_a_pod_that_no_worker_has_are_free(node: Node) -> None:
         assert await node.held() == {"u/c": {"d0"}}
         await node.harness.deliver(KnownPods("w1", 2, ["other"]))
         assert await node.held() == {}
-        assert node.checkpoint()["PodDeviceEntries"] is None
+        await node.harness.wait(lambda: node.checkpoint()["PodDeviceEntries"] is None, "it is written", timeout=30)
         await node.harness.stop()
 
 

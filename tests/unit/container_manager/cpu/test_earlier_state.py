@@ -9,6 +9,7 @@ import pytest
 from actors.container_manager.cpu.earlier_state import read_earlier, translate, translated, untranslated
 from actors.container_manager.cpu.state import CPU_STATE, CpuState, StateError, decode
 from actors.shared.cri.model import CriContainer
+from actors.shared.fnv import fnv1a_32
 from actors.shared.state_files import StateFiles
 from tests.support.fake_cri import FakeRuntime, Fault
 
@@ -38,6 +39,17 @@ def test_ids_become_pods_and_names() -> None:
 @pytest.mark.parametrize("raw", [LATER, b"", b"{", b'{"policyName":"none"}', KUBELETS.replace(b"4-6", b"4-7")])
 def test_another_file_is_none_of_these(raw: bytes) -> None:
     assert read_earlier(raw) is None
+
+
+async def test_a_file_of_that_version_without_entries_is_written_again_without_a_runtime(tmp_path: Path) -> None:
+    path = tmp_path / CPU_STATE
+    text = (
+        "(*state.CPUManagerCheckpoint){PolicyName:(string)static DefaultCPUSet:(string)0-3 "
+        "Entries:(map[string]string)map[] Checksum:(checksum.Checksum)0}"
+    )
+    path.write_bytes(b'{"policyName":"static","defaultCpuSet":"0-3","checksum":%d}' % fnv1a_32(text))
+    await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), FakeRuntime().client)
+    assert decode(path.read_bytes()) == CpuState("static", frozenset(range(4)))
 
 
 def test_the_checksum_is_that_of_kubelets_of_that_version() -> None:
