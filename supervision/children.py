@@ -36,6 +36,8 @@ class ChildEvent(enum.Enum):
     """Its process ended by itself with exit code 0."""
     FAILED = "failed"
     """Its process ended in any other way."""
+    UNFORKED = "unforked"
+    """The host had no room for its process."""
     STOPPED = "stopped"
     """Its process ended on an order."""
     RESTARTING = "restarting"

@@ -92,6 +92,11 @@ def ended_orderly(exited: Exited) -> bool:
     return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
 
 
+def never_ran(exited: Exited) -> bool:
+    """Whether the host had no process, descriptor or memory left for the child: its fork failed."""
+    return exited.pid == 0 and exited.cause == "exit" and os.WEXITSTATUS(exited.status) == EXIT_EXCEPTION
+
+
 def gave_up(exited: Exited) -> bool:
     """Whether a supervisor ended because its children were restarted too often."""
     return os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == EXIT_ESCALATED

@@ -13,11 +13,14 @@ import msgspec
 
 from .backoff import Rng
 from .children import Child, ChildEvent, ChildPhase, Ending, SupervisorState
-from .process_messages import EXIT_ESCALATED, Cause, DiedOnInput, Exited, Started, Stop, ended_orderly
+from .process_messages import EXIT_ESCALATED, Cause, DiedOnInput, Exited, Started, Stop, ended_orderly, never_ran
 from .strategy import group
 
 REPEAT_SECONDS = 2.0
 """This long after a deadline the supervisor no longer relies on the fork server to enforce it, and orders a kill."""
+
+FORK_RETRY_SECONDS = 10.0
+"""The longest pause before a fork that has failed is tried again: it costs little."""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -77,6 +80,8 @@ def _kind(event: Started | Exited) -> ChildEvent:
         return ChildEvent.STOPPED
     if event.cause == "restarting":
         return ChildEvent.RESTARTING
+    if never_ran(event):
+        return ChildEvent.UNFORKED
     return ChildEvent.ENDED if ended_orderly(event) else ChildEvent.FAILED
 
 
@@ -135,6 +140,17 @@ def _on_failed(state: SupervisorState, child: Child, now: float, rng: Rng) -> tu
     if child.policy.restart == "temporary":
         return _without_restart(state, child), []
     return _restart(state, child, now, rng), []
+
+
+def _on_unforked(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+    """Not the child's fault: it is not counted, does not concern the group, and is tried again for as long as it takes,
+    as restarts of more processes would only make it worse."""
+    if state.ending is not Ending.NO or child.restarts_with_group or child.policy.restart == "temporary":
+        return _on_failed(state, child, now, rng)
+    backoff = child.backoff.failed(child.policy.backoff)
+    not_before = now + min(backoff.pause(child.policy.backoff, rng), FORK_RETRY_SECONDS)
+    waiting = _change(child, phase=ChildPhase.WAITING, in_service_since=None, not_before=not_before, backoff=backoff)
+    return state.replace(waiting), []
 
 
 def _without_restart(state: SupervisorState, child: Child) -> SupervisorState:
@@ -234,6 +250,7 @@ TRANSITIONS: dict[ChildPhase, dict[ChildEvent, Rule]] = {
         ChildEvent.STARTED: _in_service,
         ChildEvent.ENDED: _on_ended,
         ChildEvent.FAILED: _on_failed,
+        ChildEvent.UNFORKED: _on_unforked,
         ChildEvent.STOPPED: _on_stopped,
         ChildEvent.RESTARTING: _on_restarting,
         ChildEvent.DUE: _start_timed_out,
@@ -247,6 +264,7 @@ TRANSITIONS: dict[ChildPhase, dict[ChildEvent, Rule]] = {
     ChildPhase.STOPPING: {
         ChildEvent.ENDED: _on_ended,
         ChildEvent.FAILED: _on_failed,
+        ChildEvent.UNFORKED: _on_failed,
         ChildEvent.STOPPED: _on_failed,
         ChildEvent.RESTARTING: _on_failed,
         ChildEvent.DUE: _kill,

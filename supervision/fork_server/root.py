@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from ..backoff import Backoff, Rng
 from ..intensity import Intensity
-from ..process_messages import Exited, gave_up
+from ..process_messages import Exited, gave_up, never_ran
 from ..spec import Policy
+from ..transitions import FORK_RETRY_SECONDS
 
 
 class RootSupervision:
@@ -27,13 +28,14 @@ class RootSupervision:
         A root that has given up is a failure like others: a restart of everything can mend what restarts of parts
         do not.
         """
-        if not _killed_from_outside(exited):
+        if not _killed_from_outside(exited) and not never_ran(exited):
             self._restarts, within = self._restarts.add(self._clock(), policy.max_restarts, policy.period_seconds)
             if not within:
                 last = f": {exited.detail}" if gave_up(exited) else ""
                 return f"the root failed more than {policy.max_restarts} times in {policy.period_seconds:g} s{last}"
         self._backoff = self._backoff.failed(policy.backoff, exited.uptime)
-        return self._backoff.pause(policy.backoff, self._rng)
+        pause = self._backoff.pause(policy.backoff, self._rng)
+        return min(pause, FORK_RETRY_SECONDS) if never_ran(exited) else pause
 
 
 def _killed_from_outside(exited: Exited) -> bool:

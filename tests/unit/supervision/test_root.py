@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 
 from supervision.fork_server.root import RootSupervision
-from supervision.process_messages import EXIT_ESCALATED, Exited
+from supervision.process_messages import EXIT_ESCALATED, EXIT_EXCEPTION, Exited
 from supervision.protocol import ROOT
 from supervision.spec import Policy
+from supervision.transitions import FORK_RETRY_SECONDS
 
 POLICY = Policy(max_restarts=2, period_seconds=60.0, backoff_seconds=0.5, backoff_reset_seconds=10.0)
 
@@ -47,3 +48,11 @@ def test_a_root_that_is_killed_from_outside_is_always_started_again_after_longer
     assert [root.failed(_exited(signal.SIGKILL), POLICY) for _ in range(4)] == [0.0, 0.5, 1.0, 2.0]
     hang = Exited(ROOT, 1, 100, signal.SIGKILL, "hang", "", "", 1.0)
     assert isinstance([root.failed(hang, POLICY) for _ in range(3)][-1], str)
+
+
+def test_a_root_for_which_the_host_has_no_process_is_tried_again_for_as_long_as_it_takes() -> None:
+    root = RootSupervision(clock=lambda: 0.0, rng=lambda: 0.0)
+    unforked = Exited(ROOT, 1, 0, EXIT_EXCEPTION << 8, "exit", "", "fork: Resource temporarily unavailable")
+    pauses = [root.failed(unforked, POLICY) for _ in range(20)]
+    assert pauses[:2] == [0.0, 0.5]
+    assert pauses[-1] == FORK_RETRY_SECONDS

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, wake_at
-from supervision.process_messages import EXIT_ESCALATED, Exited, Started, Stop
+from supervision.process_messages import EXIT_ESCALATED, EXIT_EXCEPTION, Exited, Started, Stop
 from supervision.spec import Policy
-from supervision.transitions import TRANSITIONS, Create, Event, Finish, StopRequested, Tick, decide
+from supervision.transitions import FORK_RETRY_SECONDS, TRANSITIONS, Create, Event, Finish, StopRequested, Tick, decide
 
 EXIT_1 = 1 << 8
 SIGKILLED = 9
@@ -39,6 +39,7 @@ class World:
         self.incarnations: dict[str, int] = {}
         self.living: dict[str, int] = {}
         self.hung_in_start: set[str] = set()
+        self.no_room_for: set[str] = set()
         self.ignores_stop: set[str] = set()
         self.obey = True
 
@@ -57,6 +58,9 @@ class World:
         if isinstance(order, Create):
             assert order.name not in self.living, f"{order.name} started twice"
             incarnation = self.incarnations[order.name] = self.incarnations.get(order.name, 0) + 1
+            if order.name in self.no_room_for:
+                self.say(Exited(order.name, incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", "fork: no process left"))
+                return
             self.living[order.name] = incarnation
             if order.name not in self.hung_in_start:
                 self.say(Started(order.name, incarnation, 1000 + incarnation, 0.01))
@@ -121,6 +125,28 @@ class TestStarting:
         world.start()
         world.pass_time(30)
         assert world.take_orders() == ["+a", *["-a"] * 10]
+
+    @pytest.mark.parametrize("strategy", ["one_for_one", "one_for_all", "rest_for_one"])
+    def test_a_child_for_which_the_host_has_no_process_is_tried_again_without_end_and_costs_no_other(
+        self, strategy: str
+    ) -> None:
+        own = {"strategy": strategy, "total_restarts": 2}
+        world = World(make("abc", own, max_restarts=1, period_seconds=600, backoff_seconds=0.5)).start()
+        world.no_room_for = {"b"}
+        if strategy == "one_for_one":
+            world.exit("b")
+        else:
+            world = World(make("abc", own, max_restarts=1, period_seconds=600, backoff_seconds=0.5))
+            world.no_room_for = {"b"}
+            world.start()
+        world.take_orders()
+        world.pass_time(300)
+        orders = world.take_orders()
+        assert set(orders) == {"+b"}, "no other child is stopped, and nobody gives up"
+        assert len(orders) >= 300 / FORK_RETRY_SECONDS
+        world.no_room_for = set()
+        world.pass_time(FORK_RETRY_SECONDS)
+        assert world.phases() == "a=running b=running c=running"
 
 
 class TestStrategies:
