@@ -101,6 +101,8 @@ class DraConnection:
     # -- health ------------------------------------------------------------------------------------------------------
     async def watch_health(self) -> AsyncIterator[Iterable[DraDeviceHealth]]:
         """Each report of the driver, until it or the connection ends. Raises ResourceClaimError."""
+        if self._channel.get_state() is grpc.ChannelConnectivity.SHUTDOWN:  # nobody would close another channel
+            raise ResourceClaimError(f"NodeWatchResources: {CLOSED}")
         channel = self._health_channel = self._health_channel or channel_to(self._endpoint, MOST_REPORT_BYTES)
         watch: Any = channel.unary_stream(
             f"/{self._service.health_version}.DRAResourceHealth/NodeWatchResources",
