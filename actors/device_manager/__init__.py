@@ -11,7 +11,7 @@ dra/                     dynamic resource allocation (KEP-4381)
 earlier_plugins.py       finds the plugins of the last incarnation: they do not register again
 health_reports.py        reports the health of allocated devices to the status manager
 hints.py                 on which NUMA nodes a container could get its devices, for the topology manager
-holders.py               the pods that still hold devices although no worker has them
+holders.py               the pods that still have devices although no worker has them
 holdings.py              the devices of each container
 inventory.py             the devices that plugins have reported, by resource
 rate_limit.py            limits the rate at which a stream from a plugin is read

@@ -48,8 +48,8 @@ class Allocator:
             if resource is None and share is None and not self._holdings.taken(name):
                 continue
             served, committed = True, self._holdings.is_committed(key)
-            held = share.ids if share is not None else self._holdings.reserved(key) if committed else None
-            if not already_has(request.uid, request.container, name, needed, resource, held):
+            allocated = share.ids if share is not None else self._holdings.reserved(key) if committed else None
+            if not already_has(request.uid, request.container, name, needed, resource, allocated):
                 choice = self._start_choice(key, needed, request.finished, mask)
                 self._holdings.reserve(key, finish(choice, ()))
         return served
@@ -70,13 +70,14 @@ class Allocator:
                         request.uid, request.container, name,
                     )  # fmt: skip
                 continue
-            held = share.ids if share is not None else None
-            if not already_has(request.uid, request.container, name, needed, resource, held) and resource is not None:
+            allocated = share.ids if share is not None else None
+            has = already_has(request.uid, request.container, name, needed, resource, allocated)
+            if not has and resource is not None:
                 await self._take(key, needed, request.finished, mask)
                 new = True
         if new:
             self._record(request)
-        return self.held(request.uid, request.container)
+        return self.allocation_of(request.uid, request.container)
 
     async def prepare(self, request: DeviceRequest) -> ContainerAllocation:
         """Prepare the devices before the container is created. Raises DevicesUnavailable."""
@@ -100,9 +101,9 @@ class Allocator:
                     await plugin.client.pre_start(share.ids)
                 except PluginError as error:
                     raise DevicesUnavailable(str(error)) from None
-        return self.held(request.uid, request.container)
+        return self.allocation_of(request.uid, request.container)
 
-    def held(self, uid: str, container: str) -> ContainerAllocation:
+    def allocation_of(self, uid: str, container: str) -> ContainerAllocation:
         """Raises DevicesUnavailable for an answer in the checkpoint that cannot be read."""
         shares = self._holdings.of(uid, container)
         if not shares:
@@ -127,7 +128,7 @@ class Allocator:
                 response = await plugin.client.allocate(chosen)
             finally:
                 self._actor.metrics.observe(_SECONDS, time.monotonic() - started_at, resource_name=key.resource)
-            self._holdings.hold(key, Share(_by_node(chosen, resource), response))
+            self._holdings.allocate(key, Share(_by_node(chosen, resource), response))
         except PluginError as error:
             raise DevicesUnavailable(str(error)) from None
         finally:

@@ -29,23 +29,24 @@ class DeviceChoice(msgspec.Struct, frozen=True):
 
 
 def already_has(
-    uid: str, container: str, name: str, needed: int, resource: Resource | None, held: frozenset[str] | None
+    uid: str, container: str, name: str, needed: int, resource: Resource | None, allocated: frozenset[str] | None
 ) -> bool:
     """Whether the container already has these devices. Raises DevicesUnavailable for a request that can never be
     satisfied."""
-    if held is not None and len(held) != needed:
+    if allocated is not None and len(allocated) != needed:
         raise DevicesUnavailable(
-            f'pod "{uid}" container "{container}" changed request for resource "{name}" from {len(held)} to {needed}'
+            f'pod "{uid}" container "{container}" changed request for resource "{name}" '
+            f"from {len(allocated)} to {needed}"
         )
     if resource is None:
         raise DevicesUnavailable(f"cannot allocate unregistered device {name}")
     if not resource.healthy:
         raise DevicesUnavailable(f"no healthy devices present; cannot allocate unhealthy devices {name}")
-    if held is not None and not held <= resource.healthy:
+    if allocated is not None and not allocated <= resource.healthy:
         raise DevicesUnavailable(
             f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {name}"
         )
-    return held is not None or needed == 0
+    return allocated is not None or needed == 0
 
 
 def start(

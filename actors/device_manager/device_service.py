@@ -63,9 +63,9 @@ class DeviceService:
             resource = self._inventory.get(name)
             if resource is None or needed == 0:
                 continue
-            held = self._holdings.held_by(request.uid, request.container, name)
-            if held:
-                found[name] = hints(resource.devices, held, (), needed, most) if len(held) == needed else []
+            allocated = self._holdings.allocated_to(request.uid, request.container, name)
+            if allocated:
+                found[name] = hints(resource.devices, allocated, (), needed, most) if len(allocated) == needed else []
                 continue
             reusable = self._holdings.reusable(request.uid, request.container, name, request.finished)
             free = resource.healthy - self._holdings.taken(name, request.uid, request.container)
@@ -107,8 +107,8 @@ class DeviceService:
         except DevicesUnavailable as error:
             return DevicesRefused(str(error))
         self.node.tell_health()
-        held = self._holdings.of(request.uid, request.container)
-        served = {*held, *(name for name in request.amounts if name in self._inventory)}
+        allocated = self._holdings.of(request.uid, request.container)
+        served = {*allocated, *(name for name in request.amounts if name in self._inventory)}
         return DevicesAllocated(allocation, sorted(served))
 
     def known_pods(self, worker: str, workers: int, uids: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The pods that still hold devices although no worker has them. Pure."""
+"""The pods that still have devices although no worker has them. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from actors.shared.pod_inventory import PodInventory
 
 
 class DeviceHolders:
-    """The pods that may hold devices: the pods of the workers, and pods that got devices since but that their worker
+    """The pods that may have devices: the pods of the workers, and pods that got devices since but that their worker
     has not reported yet."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class DeviceHolders:
         self._unreported.discard(uid)
 
     def find_unknown(self, worker: str, workers: int, uids: Collection[str], holding: Collection[str]) -> set[str]:
-        """The pods that hold devices although no worker has them. `uids`: the pods of one of `workers` workers."""
+        """The pods that have devices although no worker has them. `uids`: the pods of one of `workers` workers."""
         self._inventory.update(worker, workers, uids)
         self._unreported.difference_update(uids)
         if not self._inventory.complete:

@@ -1,8 +1,9 @@
 """The devices of each container. Pure.
 
 A device is taken from the moment that it is chosen, before its plugin is asked to allocate it (`reserve`), so it is
-never chosen twice; it is held once the plugin has answered (`hold`). Until the plugin is asked, what is reserved for a
-container may be exchanged, and counts as free for that container itself; from then on the reservation is `committed`.
+never chosen twice; it is allocated once the plugin has answered (`allocate`). Until the plugin is asked, what is
+reserved for a container may be exchanged, and counts as free for that container itself; from then on the reservation is
+`committed`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Holdings:
         """The device ids by resource, sorted."""
         return {key.resource: share for key, share in self.items() if (key.uid, key.container) == (uid, container)}
 
-    def held_by(self, uid: str, container: str, resource: str) -> frozenset[str]:
+    def allocated_to(self, uid: str, container: str, resource: str) -> frozenset[str]:
         """The devices that this container has, or is given at this moment; '': the pod."""
         found = [
             devices
@@ -73,8 +74,8 @@ class Holdings:
         return key in self._committed
 
     def taken(self, resource: str, uid: str = "", container: str = "") -> frozenset[str]:
-        """The devices that are held or reserved, but not those that this container may exchange; container '': that
-        this pod may."""
+        """The devices that are allocated or reserved, but not those that this container may exchange; container '':
+        that this pod may."""
         return frozenset(one for _, devices in self._taken_devices(resource, uid, container) for one in devices)
 
     def _taken_devices(self, resource: str, uid: str = "", container: str = "") -> Iterator[tuple[Key, frozenset[str]]]:
@@ -106,7 +107,8 @@ class Holdings:
             del self._reserved[key]
             self._committed.discard(key)
 
-    def hold(self, key: Key, share: Share) -> None:
+    def allocate(self, key: Key, share: Share) -> None:
+        """The plugin has answered: the reservation ends."""
         self._reserved.pop(key, None)
         self._committed.discard(key)
         self._shares[key] = share
@@ -116,7 +118,7 @@ class Holdings:
         self._shares.pop(key, None)
 
     def drop(self, uid: str) -> bool:
-        """Remove all that the pod holds. Returns whether it held anything."""
+        """Remove all that the pod has. Returns whether it had anything."""
         gone = [key for key in self._shares if key.uid == uid]
         for key in gone:
             del self._shares[key]

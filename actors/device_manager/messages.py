@@ -108,7 +108,7 @@ class Devices(Message, frozen=True):
     containers: dict[str, dict[str, list[ListedDevices]]]
     """Held, by pod UID and container."""
     allocatable: list[ListedDevices]
-    """Healthy ones, held or not."""
+    """Healthy ones, allocated or not."""
 
 
 # -- resource claims --------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class DeviceCheckpoint:
         if found.warning:
             self._log.warning("%s", found.warning)
         for key, share in found.shares.items():
-            self._holdings.hold(key, share)
+            self._holdings.allocate(key, share)
         self._inventory.remembered(found.registered, now)
 
     def save(self) -> None:

@@ -15,7 +15,7 @@ from proto import device_plugin_pb2_grpc as stubs
 from .registration import Registration
 
 CALLS_OF_A_CONNECTION: Final = 8
-"""Calls that have to wait are held, each for its plugin."""
+"""Calls that have to wait are kept, each for its plugin."""
 CALLS_AT_ONCE: Final = MAX_CLIENTS * CALLS_OF_A_CONNECTION
 MOST_BYTES: Final = 64 * 1024
 """Of one question, which is three names."""

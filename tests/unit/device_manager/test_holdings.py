@@ -17,7 +17,7 @@ def test_a_device_is_taken_from_its_reservation_on() -> None:
     holdings.reserve(key, {"a"})
     assert holdings.taken("v/x") == {"a"}
     assert holdings.get(key) is None
-    holdings.hold(key, share("a"))
+    holdings.allocate(key, share("a"))
     assert holdings.taken("v/x") == {"a"}
     assert holdings.of("u", "c") == {"v/x": share("a")}
     assert holdings.drop("u")
@@ -41,9 +41,9 @@ def test_a_reservation_may_change_until_the_plugin_allocates_it() -> None:
     holdings.reserve(key, {"a"})
     assert holdings.taken("v/x", "u", "c") == holdings.taken("v/x", "u") == frozenset()
     assert holdings.taken("v/x", "u", "other") == holdings.taken("v/x", "w") == {"a"}
-    assert holdings.held_by("u", "c", "v/x") == frozenset()
+    assert holdings.allocated_to("u", "c", "v/x") == frozenset()
     holdings.reserve(key, {"b"}, committed=True)
-    assert holdings.taken("v/x", "u", "c") == holdings.held_by("u", "c", "v/x") == {"b"}
+    assert holdings.taken("v/x", "u", "c") == holdings.allocated_to("u", "c", "v/x") == {"b"}
     assert holdings.is_committed(key)
     assert not holdings.drop("u")
     assert not holdings.is_committed(key)
@@ -52,9 +52,9 @@ def test_a_reservation_may_change_until_the_plugin_allocates_it() -> None:
 
 def test_devices_of_an_init_container_are_reusable_unless_another_container_has_them() -> None:
     holdings = Holdings()
-    holdings.hold(Key("u", "init", "v/x"), share("a", "b"))
-    holdings.hold(Key("u", "sidecar", "v/x"), share("b", "c"))
-    holdings.hold(Key("other", "init", "v/x"), share("d"))
+    holdings.allocate(Key("u", "init", "v/x"), share("a", "b"))
+    holdings.allocate(Key("u", "sidecar", "v/x"), share("b", "c"))
+    holdings.allocate(Key("other", "init", "v/x"), share("d"))
     assert holdings.reusable("u", "c", "v/x", ["init"]) == {"a"}
     assert holdings.reusable("u", "c", "v/y", ["init"]) == frozenset()
 
@@ -79,15 +79,15 @@ def test_free_devices_are_never_given_to_two_pods(steps) -> None:
                 holdings.reserve(key, {chosen})
             else:
                 holdings.cancel(key, holdings.reserved(key))
-                holdings.hold(key, share(chosen))
+                holdings.allocate(key, share(chosen))
         owners = [(key, one) for key, found in holdings._taken_devices("v/x") for one in found]
         assert len({one for _, one in owners}) == len(owners)
 
 
 def test_a_container_has_its_own_devices_and_the_pod_those_of_all() -> None:
     holdings = Holdings()
-    holdings.hold(Key("u", "a", "v/x"), share("1"))
-    holdings.hold(Key("u", "b", "v/x"), share("2"))
-    holdings.hold(Key("other", "a", "v/x"), share("3"))
-    assert holdings.held_by("u", "a", "v/x") == {"1"}
-    assert holdings.held_by("u", "", "v/x") == {"1", "2"}
+    holdings.allocate(Key("u", "a", "v/x"), share("1"))
+    holdings.allocate(Key("u", "b", "v/x"), share("2"))
+    holdings.allocate(Key("other", "a", "v/x"), share("3"))
+    assert holdings.allocated_to("u", "a", "v/x") == {"1"}
+    assert holdings.allocated_to("u", "", "v/x") == {"1", "2"}
