@@ -108,8 +108,8 @@ def encode_versioned(value: object, version: int) -> bytes:
     return msgspec.json.encode(_Envelope(version, hashlib.sha256(payload).hexdigest(), msgspec.Raw(payload)))
 
 
-def unseal(raw: bytes, kind: type[T], version: int) -> T:
-    """Decode a sealed value. Raises DamagedError, also for another version."""
+def decode_versioned(raw: bytes, kind: type[T], version: int) -> T:
+    """Decode what `encode_versioned` has made. Raises DamagedError, also for another version."""
     try:
         envelope = msgspec.json.decode(raw, type=_Envelope)
         payload = bytes(envelope.payload)
@@ -135,7 +135,7 @@ class StateFile(Generic[T]):
         """The value; None if there is no file. Raises OSError; DamagedError after renaming the file."""
         try:
             raw = read_private(self.path)
-            return unseal(raw, self._kind, self._version)
+            return decode_versioned(raw, self._kind, self._version)
         except FileNotFoundError:
             return None
         except (DamagedError, NotAFileError) as error:

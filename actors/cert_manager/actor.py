@@ -30,6 +30,7 @@ CHECK_SECONDS = 10.0
 CHECK_PAIR_SECONDS = 24 * 3600.0
 """How often an unchanged pair is checked again: a self-signed one is renewed before it expires."""
 VERSIONS = 1_000_000
+"""The numbers of versions that each incarnation has for itself."""
 SERVERS = (NODE_SERVER,)
 SERVER_TTL = "kubelet_certificate_manager_server_ttl_seconds"
 
@@ -117,7 +118,7 @@ class CertManager(Actor):
     # -- serving ----------------------------------------------------------------------------------------------------
     async def _look_at_local(self, local: LocalServing) -> None:
         """Check whether a file has changed, check or create the pair, and notify the servers."""
-        now = time.monotonic()
+        now = self._clocks.monotonic()
         settled = self._version or local.failed
         if settled and self._stamp() == self._stamps and now - self._checked < CHECK_PAIR_SECONDS:
             return

@@ -122,6 +122,7 @@ class ImagePulls:
             image_ref = await self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
             found = await self._client.image_status(image_ref, question.runtime_handler)
         except CriError as error:
+            self._metrics.unknown(reference.full)
             return self._record_failure(question, reference, error)
         except RecordFailed as error:
             return ImageFailed(question.image, "ErrImagePull", str(error), retry_seconds=1.0)

@@ -39,6 +39,10 @@ class PullMetrics:
         """A pull has ended well."""
         self._took[image] = seconds
 
+    def unknown(self, image: str) -> None:
+        """The runtime does not say what it has pulled."""
+        self._took.pop(image, None)
+
     def sized(self, image: str, size_bytes: int) -> None:
         """The image is this large: counted once for each pull, however many pods have waited for it."""
         seconds = self._took.pop(image, None)

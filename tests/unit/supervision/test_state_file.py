@@ -10,9 +10,9 @@ from supervision.state_file import (
     DamagedError,
     NotAFileError,
     StateFile,
+    decode_versioned,
     encode_versioned,
     read_private,
-    unseal,
     write_private,
 )
 
@@ -62,7 +62,7 @@ def test_damage_anywhere_is_noticed(place, junk):
     place %= len(sealed)
     damaged = sealed[:place] + junk + sealed[place + len(junk) :]
     try:
-        found = unseal(damaged, dict[str, str], 1)
+        found = decode_versioned(damaged, dict[str, str], 1)
     except DamagedError:
         return
     assert found == {"name": "a" * 16}

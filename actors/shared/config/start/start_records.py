@@ -12,7 +12,7 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
-from supervision.state_file import DamagedError, StateFile, read_private, unseal
+from supervision.state_file import DamagedError, StateFile, decode_versioned, read_private
 
 FILE: Final = "places.json"
 _KEPT: Final = 16
@@ -156,7 +156,7 @@ def last_of(state_dir: str) -> StartRecord | None:
     """The record of the last start; None if there was none, or it cannot be read. A damaged file stays where it is:
     that it is damaged, `reset` must find."""
     try:
-        known = unseal(read_private(Path(state_dir, FILE)), list[StartRecord], 1)
+        known = decode_versioned(read_private(Path(state_dir, FILE)), list[StartRecord], 1)
     except (OSError, DamagedError):
         return None
     return known[-1] if known else None
