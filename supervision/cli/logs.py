@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 import time
 from collections import deque
@@ -24,6 +25,8 @@ TO_STDERR_ONLY: Final = (
     "the agent logs to stderr only, which is neither a file nor the journal: see what runs it, or start it with "
     "--log-file FILE"
 )
+_OF_OUTPUT: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of the output: no log that is read has them."""
 Source = AbstractContextManager[tuple[Iterator[str], Iterator[str]]]
 
 
@@ -59,7 +62,7 @@ def run(context: Context) -> int:
             for line in of_actor(coming, actor):
                 print(line, flush=True)  # noqa: T201
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
+        if error.errno in _OF_OUTPUT:
             raise
         raise CommandError(REFUSED, f"{name} cannot be read: {error.strerror}") from None
     return OK

@@ -46,6 +46,8 @@ from .permissions import BY_GATE
 
 _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
+_ADVISED: Final = re.compile(r"(.*?)(?:: `([^`]+)`|; try again)", re.DOTALL)
+"""An error that ends with the command that mends it, or that passes by itself."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
 """If one of these fields has a problem, the problem is reported already and the cluster is not asked."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
@@ -111,8 +113,7 @@ def findings(context: Context) -> Iterator[Finding]:
     try:
         tree = _tree(context)
     except CommandError as error:  # it runs; nothing else about it is known for certain
-        remedy = "restart the agent: pods keep running" if error.code == NO_ANSWER else "sudo supervise doctor"
-        yield failure("agent", str(error).partition("; try `sudo ")[0], remedy)
+        yield unanswered(error)
         return
     stopped = stopped_by_signal(tree.actors) if tree is not None else ()
     yield from agent_checks.tree(tree, _start_words(context) if tree is None else "", stopped)
@@ -144,6 +145,17 @@ def findings(context: Context) -> Iterator[Finding]:
     if tree is not None:
         yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
         yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
+
+
+def unanswered(error: CommandError) -> Finding:
+    """The finding for an agent that runs and was not asked, or does not answer. What the error advises is the remedy.
+    Pure."""
+    said = str(error)
+    if error.code != NO_ANSWER:
+        return failure("agent", said.partition("; try `sudo ")[0], "sudo supervise doctor")
+    if advised := _ADVISED.fullmatch(said):
+        return failure("agent", advised[1], advised[2] or "in a few seconds, again: supervise doctor")
+    return failure("agent", said, "restart the agent: pods keep running")
 
 
 def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None:

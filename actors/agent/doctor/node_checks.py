@@ -80,7 +80,7 @@ def registration(api: Any, node: str) -> Iterator[Finding]:
     for taint in found.spec.taints or []:
         if taint.effect in ("NoSchedule", "NoExecute") and taint.key not in _TAINTS_OF_CONDITIONS:
             text = f"taint {taint.key}:{taint.effect}: only pods that tolerate it come here"
-            yield warning("node", text, f"kubectl taint node {node} {taint.key}:{taint.effect}- (if it is to go)")
+            yield warning("node", text, f"if it is to go: kubectl taint node {node} {taint.key}:{taint.effect}-")
 
 
 def lease(api: Any, node: str) -> Iterator[Finding]:

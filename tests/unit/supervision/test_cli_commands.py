@@ -300,3 +300,13 @@ def test_names_that_are_like_the_wrong_one_are_whole_names() -> None:
     assert like("worker/9", names) == ", did you mean pod_workers/worker/0 or pod_workers/worker/1?"
     assert like("plge", names) == ", did you mean pleg?"
     assert like("zzz", names) == ": see `supervise tree`"
+
+
+def test_a_log_that_cannot_be_printed_is_not_reported_as_one_that_cannot_be_read(tmp_path: Path) -> None:
+    log = tmp_path / "agent.log"
+    log.write_text("a line\n" * 100_000)
+    command = [sys.executable, "-m", "tests.support.supervise_command", "logs", "--file", str(log), "-n", "0"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.stderr == "supervise: the output cannot be written: No space left on device\n"
+    assert done.returncode == 1

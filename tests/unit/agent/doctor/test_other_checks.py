@@ -305,15 +305,23 @@ def test_a_pod_that_is_still_there_a_minute_after_its_grace_period_is_a_warning(
 
 
 @pytest.mark.parametrize(
-    ("code", "remedy"), [(REFUSED, "sudo supervise doctor"), (NO_ANSWER, "restart the agent: pods keep running")]
+    ("code", "error", "said", "remedy"),
+    [
+        (REFUSED, "no way in; try `sudo supervise doctor`", "no way in", "sudo supervise doctor"),
+        (NO_ANSWER, "it does not answer", "it does not answer", "restart the agent: pods keep running"),
+        (NO_ANSWER, "pid 7 is stopped by a signal: `kill -CONT 7`", "pid 7 is stopped by a signal", "kill -CONT 7"),
+        (NO_ANSWER, "it is starting; try again", "it is starting", "in a few seconds, again: supervise doctor"),
+    ],
 )
-def test_an_agent_that_refuses_the_caller_is_not_reported_as_stopped(code: int, remedy: str) -> None:
+def test_an_agent_that_does_not_answer_has_the_remedy_that_its_error_names(
+    code: int, error: str, said: str, remedy: str
+) -> None:
     class Closed:
         def tree(self) -> Tree:
-            raise CommandError(code, "no way in; try `sudo supervise doctor`")
+            raise CommandError(code, error)
 
     (found,) = findings(cast(Context, Closed()))
-    assert (found.level, found.text, found.remedy) == (Level.FAILURE, "no way in", remedy)
+    assert (found.level, found.text, found.remedy) == (Level.FAILURE, said, remedy)
 
 
 def test_a_missing_file_is_reported_once(tmp_path: Path) -> None:
