@@ -83,23 +83,30 @@ class Incidents:
     def closed(self, started: Started, seconds: float) -> None:
         """Fill the blanks of all the actor's open records: the earlier ones waited for this replacement too."""
         records = self._open.pop(started.name, [])
-        unwritten = [e for e in self._unwritten if e.incident.actor == started.name and not e.by_earlier_agent]
+        unwritten = [
+            e
+            for e in self._unwritten
+            if e.incident.actor == started.name and not e.by_earlier_agent and e.restart_seconds is None
+        ]
         last = max([*(each.at for each in records), *(each.at for each in unwritten)], default=0.0)
         for each in unwritten:
-            if each.restart_seconds is None:
-                each.restart_seconds = seconds + (last - each.at)
+            each.restart_seconds = seconds + (last - each.at)
         for record in records:
             try:
                 self._fill(record, seconds + (last - record.at))
             except OSError:
                 pass  # the record stays without it
         self.flush()
+        if self._unwritten:
+            for each in unwritten:
+                self._spare.keep(replace(each.incident, restart_seconds=each.restart_seconds))
 
     def flush(self) -> None:
         """Write the records in memory, oldest first, until a write fails; before them those of an earlier agent."""
         if not self._recovered:
             self._recovered = True
-            earlier = [_Unwritten(one, 0.0, by_earlier_agent=True) for one in self._spare.kept(self.path)]
+            kept = self._spare.kept(self.path)
+            earlier = [_Unwritten(one, 0.0, one.restart_seconds, by_earlier_agent=True) for one in kept]
             self._unwritten.extendleft(reversed(earlier))
         had = bool(self._unwritten)
         while self._unwritten:

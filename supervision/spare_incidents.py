@@ -44,7 +44,8 @@ class SpareIncidents:
                 os.close(fd)
 
     def kept(self, recorded: Path) -> list[Incident]:
-        """The records of the file that `recorded` does not have: an agent that was killed may have written some."""
+        """The records of the file that `recorded` does not have: an agent that was killed may have written some. A
+        later copy of a record, with the time until its actor was back, takes the place of the first."""
         if self.path is None or not self.path.exists():
             return []
         try:
@@ -56,7 +57,8 @@ class SpareIncidents:
             written = {incident_id(one) for one in read(recorded).incidents}
         except OSError:
             written = set()
-        return [one for one in found if incident_id(one) not in written]
+        latest = {incident_id(one): one for one in found}
+        return [one for which, one in latest.items() if which not in written]
 
     def clear(self) -> None:
         """All records are written."""

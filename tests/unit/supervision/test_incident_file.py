@@ -254,3 +254,15 @@ def test_the_spare_file_is_bounded_and_its_faults_are_none_of_the_caller(tmp_pat
     other = Incidents(path, spare=spare)
     other.flush()
     assert other.unwritten().incidents == []
+
+
+def test_the_next_agent_writes_when_the_actor_was_back_too(tmp_path: Path) -> None:
+    path, spare = tmp_path / "incidents", tmp_path / "unwritten"
+    path.symlink_to(tmp_path / "none" / "file")
+    first = Incidents(path, spare=spare)
+    first.opened(exited("pleg"))
+    first.opened(exited("prober"))
+    first.closed(Started("pleg", 2, 4243, 0.01), 0.5)
+    path.unlink()
+    Incidents(path, spare=spare).flush()
+    assert [(one.actor, one.restart_seconds) for one in read(path).incidents] == [("pleg", 0.5), ("prober", None)]
