@@ -4,104 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervision.children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, wake_at
-from supervision.process_messages import EXIT_ESCALATED, EXIT_EXCEPTION, Exited, Started, Stop
-from supervision.spec import Policy
-from supervision.transitions import FORK_RETRY_SECONDS, TRANSITIONS, Create, Event, Finish, StopRequested, Tick, decide
-
-EXIT_1 = 1 << 8
-SIGKILLED = 9
-
-
-def make(names: str = "abcd", own: dict[str, Any] | None = None, **policy: Any) -> SupervisorState:
-    children = tuple(Child(name=name, policy=Policy(**policy), budget=5.0) for name in names)
-    return SupervisorState(policy=Policy(**(own or {})), children=children)
-
-
-def special(state: SupervisorState, name: str, **policy: Any) -> SupervisorState:
-    child = state.child(name)
-    assert child is not None
-    changed = msgspec.structs.replace(child.policy, **policy)
-    return state.replace(msgspec.structs.replace(child, policy=changed))
-
-
-class World:
-    """Obeys orders as the fork server does: starts and stops processes at once, unless told that one is stubborn."""
-
-    def __init__(self, state: SupervisorState, start: float = 100.0) -> None:
-        self.state, self.now = state, start
-        self.orders: list[Create | Stop | Finish] = []
-        self.incarnations: dict[str, int] = {}
-        self.living: dict[str, int] = {}
-        self.hung_in_start: set[str] = set()
-        self.no_room_for: set[str] = set()
-        self.ignores_stop: set[str] = set()
-        self.obey = True
-
-    def start(self) -> World:
-        self.say(Tick())
-        return self
-
-    def say(self, event: Event) -> None:
-        self.state, orders = decide(self.state, event, self.now, lambda: 0.0)
-        self.orders += orders
-        if self.obey:
-            for order in orders:
-                self.carry_out(order)
-
-    def carry_out(self, order: Create | Stop | Finish) -> None:
-        if isinstance(order, Create):
-            assert order.name not in self.living, f"{order.name} started twice"
-            incarnation = self.incarnations[order.name] = self.incarnations.get(order.name, 0) + 1
-            if order.name in self.no_room_for:
-                self.say(Exited(order.name, incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", "fork: no process left"))
-                return
-            self.living[order.name] = incarnation
-            if order.name not in self.hung_in_start:
-                self.say(Started(order.name, incarnation, 1000 + incarnation, 0.01))
-        elif isinstance(order, Stop):
-            if order.budget > 0 and order.name in self.ignores_stop:
-                return
-            self.exit(order.name, SIGKILLED if order.budget == 0 else 0, order.cause)
-
-    def exit(self, name: str, status: int = EXIT_1, cause: Any = "exit") -> None:
-        incarnation = self.living.pop(name, 0)
-        self.say(Exited(name, incarnation, 1, status, cause))
-
-    def pass_time(self, seconds: float) -> None:
-        """Let time pass, waking the supervisor exactly when it asks to be."""
-        end = self.now + seconds
-        while (wake := wake_at(self.state)) is not None and wake <= end:
-            self.now = max(self.now, wake)
-            self.say(Tick())
-        self.now = end
-
-    def take_orders(self) -> list[str]:
-        """What was ordered since last asked, as `+a` and `-b`."""
-        signs = []
-        for order in self.orders:
-            if isinstance(order, Finish):
-                signs.append(f"finish {order.status}")
-            else:
-                signs.append(("+" if isinstance(order, Create) else "-") + order.name)
-        self.orders = []
-        return signs
-
-    def phases(self) -> str:
-        return " ".join(f"{child.name}={child.phase.value}" for child in self.state.children)
+from supervision.children import ChildEvent, ChildPhase, Ending, wake_at
+from supervision.process_messages import EXIT_ESCALATED, Exited, Stop
+from supervision.transitions import FORK_RETRY_SECONDS, TRANSITIONS, Finish, StopRequested
+from tests.support.obedient_world import EXIT_1, SIGKILLED, ObedientWorld, make, special
 
 
 class TestStarting:
     def test_children_are_started_in_listed_order(self) -> None:
-        assert World(make()).start().take_orders() == ["+a", "+b", "+c", "+d"]
+        assert ObedientWorld(make()).start().take_orders() == ["+a", "+b", "+c", "+d"]
 
     def test_a_child_that_hangs_in_start_does_not_keep_the_others_back(self) -> None:
-        world = World(make())
+        world = ObedientWorld(make())
         world.hung_in_start = {"a"}
         world.start()
         assert world.phases() == "a=starting b=running c=running d=running"
@@ -109,7 +27,7 @@ class TestStarting:
         assert world.take_orders()[-1] == "+c"
 
     def test_a_child_that_the_fork_server_did_not_kill_at_its_deadline_is_killed_and_started_again(self) -> None:
-        world = World(make("ab", start_seconds=10))
+        world = ObedientWorld(make("ab", start_seconds=10))
         world.hung_in_start = {"a"}
         world.start()
         world.take_orders()
@@ -120,7 +38,7 @@ class TestStarting:
         assert world.take_orders() == ["-a", "+a"]
 
     def test_every_order_is_repeated_until_its_fact_comes(self) -> None:
-        world = World(make("a", start_seconds=10, shutdown_seconds=5))
+        world = ObedientWorld(make("a", start_seconds=10, shutdown_seconds=5))
         world.obey = False
         world.start()
         world.pass_time(30)
@@ -131,12 +49,12 @@ class TestStarting:
         self, strategy: str
     ) -> None:
         own = {"strategy": strategy, "total_restarts": 2}
-        world = World(make("abc", own, max_restarts=1, period_seconds=600, backoff_seconds=0.5)).start()
+        world = ObedientWorld(make("abc", own, max_restarts=1, period_seconds=600, backoff_seconds=0.5)).start()
         world.no_room_for = {"b"}
         if strategy == "one_for_one":
             world.exit("b")
         else:
-            world = World(make("abc", own, max_restarts=1, period_seconds=600, backoff_seconds=0.5))
+            world = ObedientWorld(make("abc", own, max_restarts=1, period_seconds=600, backoff_seconds=0.5))
             world.no_room_for = {"b"}
             world.start()
         world.take_orders()
@@ -159,13 +77,13 @@ class TestStrategies:
         ],
     )
     def test_the_orders_when_the_second_of_four_fails(self, strategy: str, orders: list[str]) -> None:
-        world = World(make(own={"strategy": strategy})).start()
+        world = ObedientWorld(make(own={"strategy": strategy})).start()
         world.take_orders()
         world.exit("b")
         assert world.take_orders() == orders
 
     def test_the_next_sibling_is_only_stopped_when_the_one_before_has_ended(self) -> None:
-        world = World(make("abc", own={"strategy": "one_for_all"})).start()
+        world = ObedientWorld(make("abc", own={"strategy": "one_for_all"})).start()
         world.ignores_stop = {"c"}
         world.take_orders()
         world.exit("a")
@@ -174,14 +92,14 @@ class TestStrategies:
         assert world.take_orders() == ["-b", "+a", "+b", "+c"]
 
     def test_siblings_stopped_for_the_group_do_not_count_as_failures(self) -> None:
-        world = World(make("abc", own={"strategy": "one_for_all"}, max_restarts=2)).start()
+        world = ObedientWorld(make("abc", own={"strategy": "one_for_all"}, max_restarts=2)).start()
         world.exit("a")
         world.exit("a")
         assert world.state.ending is Ending.NO
         assert [len(child.restarts.restarts) for child in world.state.children] == [2, 0, 0]
 
     def test_an_earlier_sibling_failing_meanwhile_widens_the_group(self) -> None:
-        world = World(make("abc", own={"strategy": "rest_for_one"})).start()
+        world = ObedientWorld(make("abc", own={"strategy": "rest_for_one"})).start()
         world.ignores_stop = {"c"}
         world.exit("b")
         world.take_orders()
@@ -190,13 +108,13 @@ class TestStrategies:
         assert world.take_orders() == ["+a", "+b", "+c"]
 
     def test_a_temporary_sibling_stopped_with_its_group_is_not_started_again(self) -> None:
-        world = World(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="temporary")).start()
+        world = ObedientWorld(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="temporary")).start()
         world.take_orders()
         world.exit("a")
         assert world.take_orders() == ["-c", "-b", "+a", "+c"]
 
     def test_a_transient_sibling_that_had_ended_is_started_with_its_group(self) -> None:
-        world = World(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="transient")).start()
+        world = ObedientWorld(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="transient")).start()
         world.exit("b", 0)
         world.take_orders()
         world.exit("a")
@@ -209,24 +127,24 @@ ABNORMAL = [(EXIT_1, "exit"), (SIGKILLED, "signal"), (70 << 8, "exception"), (SI
 class TestRestartTypes:
     @pytest.mark.parametrize(("status", "cause"), [(0, "exit"), *ABNORMAL])
     def test_permanent_is_always_restarted(self, status: int, cause: str) -> None:
-        world = World(make("a", restart="permanent")).start()
+        world = ObedientWorld(make("a", restart="permanent")).start()
         world.exit("a", status, cause)
         assert world.take_orders() == ["+a", "+a"]
 
     @pytest.mark.parametrize(("status", "cause"), ABNORMAL)
     def test_transient_is_restarted_when_it_failed(self, status: int, cause: str) -> None:
-        world = World(make("a", restart="transient")).start()
+        world = ObedientWorld(make("a", restart="transient")).start()
         world.exit("a", status, cause)
         assert world.take_orders() == ["+a", "+a"]
 
     def test_transient_is_not_restarted_after_an_orderly_end(self) -> None:
-        world = World(make("a", restart="transient")).start()
+        world = ObedientWorld(make("a", restart="transient")).start()
         world.exit("a", 0)
         assert world.phases() == "a=gone"
 
     @pytest.mark.parametrize(("status", "cause"), [(0, "exit"), *ABNORMAL])
     def test_temporary_is_never_restarted(self, status: int, cause: str) -> None:
-        world = World(make("a", restart="temporary")).start()
+        world = ObedientWorld(make("a", restart="temporary")).start()
         world.exit("a", status, cause)
         assert world.phases() == "a=gone"
         assert world.state.ending is Ending.NO
@@ -234,7 +152,7 @@ class TestRestartTypes:
 
 class TestBackoffAndIntensity:
     def test_pauses_between_restarts_double(self) -> None:
-        world = World(make("a", max_restarts=100)).start()
+        world = ObedientWorld(make("a", max_restarts=100)).start()
         pauses = []
         for _ in range(5):
             before = world.now
@@ -247,7 +165,7 @@ class TestBackoffAndIntensity:
         assert pauses == pytest.approx([0, 0.05, 0.1, 0.2, 0.4])
 
     def test_a_long_uptime_makes_the_next_restart_immediate(self) -> None:
-        world = World(make("a", max_restarts=100, backoff_reset_seconds=10)).start()
+        world = ObedientWorld(make("a", max_restarts=100, backoff_reset_seconds=10)).start()
         for _ in range(3):
             world.exit("a")
             world.pass_time(5)
@@ -258,7 +176,7 @@ class TestBackoffAndIntensity:
 
     @pytest.mark.parametrize("most", [0, 1, 3])
     def test_a_crash_loop_ends_it_after_exactly_one_exit_more_than_allowed(self, most: int) -> None:
-        world = World(make("ab", max_restarts=most, period_seconds=60)).start()
+        world = ObedientWorld(make("ab", max_restarts=most, period_seconds=60)).start()
         exits = 0
         while world.state.ending is Ending.NO:
             world.exit("a")
@@ -270,13 +188,13 @@ class TestBackoffAndIntensity:
         assert world.state.reason == f"a failed {times}, more than the {most} restarts allowed"
 
     def test_each_child_has_its_own_count(self) -> None:
-        world = World(make("abc", max_restarts=1)).start()
+        world = ObedientWorld(make("abc", max_restarts=1)).start()
         for name in "abc":
             world.exit(name)
         assert world.state.ending is Ending.NO
 
     def test_the_total_counts_all_children_together(self) -> None:
-        world = World(make("abc", own={"total_restarts": 2, "total_period_seconds": 30})).start()
+        world = ObedientWorld(make("abc", own={"total_restarts": 2, "total_period_seconds": 30})).start()
         world.exit("a")
         world.exit("b")
         after_two = world.state.ending
@@ -285,14 +203,14 @@ class TestBackoffAndIntensity:
         assert "its children failed 3 times in 30 s" in world.state.reason
 
     def test_restarts_far_apart_never_escalate(self) -> None:
-        world = World(make("a", max_restarts=1, period_seconds=10)).start()
+        world = ObedientWorld(make("a", max_restarts=1, period_seconds=10)).start()
         for _ in range(20):
             world.exit("a")
             world.pass_time(11)
         assert world.state.ending is Ending.NO
 
     def test_a_start_that_times_out_counts(self) -> None:
-        world = World(make("a", max_restarts=1, start_seconds=10, period_seconds=60))
+        world = ObedientWorld(make("a", max_restarts=1, start_seconds=10, period_seconds=60))
         world.hung_in_start = {"a"}
         world.start()
         world.pass_time(30)
@@ -301,7 +219,7 @@ class TestBackoffAndIntensity:
 
 class TestEnding:
     def test_children_are_stopped_in_reverse_order_each_when_the_one_before_has_ended(self) -> None:
-        world = World(make("abc")).start()
+        world = ObedientWorld(make("abc")).start()
         world.ignores_stop = {"b"}
         world.take_orders()
         world.say(StopRequested())
@@ -310,7 +228,7 @@ class TestEnding:
         assert world.take_orders() == ["-a", "finish 0"]
 
     def test_a_child_in_its_pause_is_not_started_when_it_ends(self) -> None:
-        world = World(make("ab", max_restarts=100)).start()
+        world = ObedientWorld(make("ab", max_restarts=100)).start()
         world.exit("b")
         world.exit("b")
         assert world.phases() == "a=running b=waiting"
@@ -321,7 +239,7 @@ class TestEnding:
         assert world.living == {}
 
     def test_a_repeated_question_changes_nothing(self) -> None:
-        world = World(make("ab")).start()
+        world = ObedientWorld(make("ab")).start()
         world.ignores_stop = {"b"}
         world.take_orders()
         world.say(StopRequested())
@@ -329,7 +247,7 @@ class TestEnding:
         assert world.take_orders() == ["-b"]
 
     def test_a_child_that_crashes_while_it_is_stopped_is_stopped(self) -> None:
-        world = World(make("ab")).start()
+        world = ObedientWorld(make("ab")).start()
         world.ignores_stop = {"b"}
         world.say(StopRequested())
         world.exit("b", 70 << 8, "exception")
@@ -341,14 +259,14 @@ class TestEnding:
     )
     def test_auto_shutdown(self, auto_shutdown: str, exits: str, finished: bool) -> None:
         state = make("abc", own={"auto_shutdown": auto_shutdown}, restart="transient", significant=True)
-        world = World(state).start()
+        world = ObedientWorld(state).start()
         for name in exits:
             world.exit(name, 0)
         assert (world.take_orders()[-1] == "finish 0") == finished
 
     def test_all_significant_waits_for_the_last_and_ignores_the_insignificant(self) -> None:
         state = make("abc", own={"auto_shutdown": "all_significant"}, restart="transient", significant=True)
-        world = World(special(state, "c", significant=False)).start()
+        world = ObedientWorld(special(state, "c", significant=False)).start()
         world.exit("a", 0)
         assert world.state.ending is Ending.NO
         world.exit("b", 0)
@@ -356,7 +274,7 @@ class TestEnding:
 
     def test_a_significant_child_that_failed_is_restarted_and_does_not_end_it(self) -> None:
         state = make("ab", own={"auto_shutdown": "any_significant"}, restart="transient", significant=True)
-        world = World(state).start()
+        world = ObedientWorld(state).start()
         world.exit("a", EXIT_1)
         assert world.state.ending is Ending.NO
 
@@ -364,14 +282,14 @@ class TestEnding:
 class TestOldNews:
     def test_a_child_that_was_stopped_from_above_is_not_started_again(self) -> None:
         """The fork server stops the whole tree child by child while the supervisor still lives."""
-        world = World(make("ab")).start()
+        world = ObedientWorld(make("ab")).start()
         world.take_orders()
         world.exit("b", 0, "stopped")
         world.pass_time(60)
         assert world.take_orders() == []
 
     def test_an_exit_of_an_older_incarnation_changes_nothing(self) -> None:
-        world = World(make("a")).start()
+        world = ObedientWorld(make("a")).start()
         world.exit("a")
         world.take_orders()
         world.say(Exited("a", 1, 1, EXIT_1, "exit"))
@@ -379,7 +297,7 @@ class TestOldNews:
         assert world.phases() == "a=running"
 
     def test_an_exit_reported_twice_counts_once(self) -> None:
-        world = World(make("a")).start()
+        world = ObedientWorld(make("a")).start()
         news = Exited("a", world.living["a"], 1, EXIT_1, "exit")
         world.exit("a")
         world.say(news)
@@ -389,13 +307,13 @@ class TestOldNews:
         assert len(child.restarts.restarts) == 1
 
     def test_a_child_of_another_supervisor_is_ignored(self) -> None:
-        world = World(make("a")).start()
+        world = ObedientWorld(make("a")).start()
         world.take_orders()
         world.say(Exited("z", 1, 1, EXIT_1, "exit"))
         assert world.take_orders() == []
 
     def test_a_stop_order_that_finds_no_process_is_answered_and_ends_the_wait(self) -> None:
-        world = World(make("a", start_seconds=1))
+        world = ObedientWorld(make("a", start_seconds=1))
         world.obey = False
         world.start()
         world.pass_time(3)
@@ -434,7 +352,7 @@ def test_the_supervisor_settles_after_any_failures_in_any_order(
     state = make(own={"strategy": strategy}, max_restarts=3, period_seconds=20)
     for name, restart in zip("abcd", restarts, strict=True):
         state = special(state, name, restart=restart)
-    world = World(state).start()
+    world = ObedientWorld(state).start()
     for what, argument, value in schedule:
         if what == "exit" and argument in world.living:
             world.exit(argument, value)
@@ -461,7 +379,7 @@ def test_the_supervisor_settles_after_any_failures_in_any_order(
 
 
 def test_a_rolling_restart_starts_the_child_again_at_once_and_counts_nothing() -> None:
-    world = World(make(max_restarts=0, strategy="one_for_all")).start()
+    world = ObedientWorld(make(max_restarts=0, strategy="one_for_all")).start()
     for incarnation in range(2, 8):
         world.exit("b", 0, "restarting")
         assert world.incarnations == {"a": 1, "b": incarnation, "c": 1, "d": 1}
@@ -469,7 +387,7 @@ def test_a_rolling_restart_starts_the_child_again_at_once_and_counts_nothing() -
 
 
 def test_a_rolling_restart_includes_temporary_children_and_starts_none_while_the_supervisor_ends() -> None:
-    world = World(make(restart="temporary")).start()
+    world = ObedientWorld(make(restart="temporary")).start()
     world.exit("b", SIGKILLED, "restarting")
     assert world.incarnations["b"] == 2
     world.ignores_stop = {"a"}
@@ -480,7 +398,7 @@ def test_a_rolling_restart_includes_temporary_children_and_starts_none_while_the
 
 
 def test_a_supervisor_that_has_given_up_still_has_when_it_is_stopped_meanwhile() -> None:
-    world = World(make("ab", max_restarts=0)).start()
+    world = ObedientWorld(make("ab", max_restarts=0)).start()
     world.ignores_stop = {"b"}
     world.exit("a")
     world.say(StopRequested())
@@ -490,7 +408,7 @@ def test_a_supervisor_that_has_given_up_still_has_when_it_is_stopped_meanwhile()
 
 def test_the_orderly_end_of_a_significant_child_does_not_hide_that_its_supervisor_has_given_up() -> None:
     state = make("ab", own={"auto_shutdown": "any_significant"}, max_restarts=0)
-    world = World(special(state, "b", restart="transient", significant=True)).start()
+    world = ObedientWorld(special(state, "b", restart="transient", significant=True)).start()
     world.ignores_stop = {"b"}
     world.exit("a")
     world.exit("b", 0)
@@ -499,7 +417,7 @@ def test_the_orderly_end_of_a_significant_child_does_not_hide_that_its_superviso
 
 @pytest.mark.parametrize("cause", ["exit", "restarting"])
 def test_a_transient_child_that_ends_before_it_is_stopped_with_its_group_is_restarted_once_with_it(cause: str) -> None:
-    world = World(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="transient")).start()
+    world = ObedientWorld(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="transient")).start()
     world.ignores_stop = {"c"}
     world.exit("a")
     world.exit("b", 0, cause)
