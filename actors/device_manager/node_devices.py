@@ -17,6 +17,7 @@ from .health_reports import HealthReports
 from .holdings import Holdings
 from .inventory import Inventory
 from .plugins import DevicePlugins
+from .rate_limit import PacedWork
 from .record import DeviceCheckpoint
 
 
@@ -31,6 +32,7 @@ class NodeDevices:
         self.plugins = DevicePlugins(actor, self.inventory, self._plugin_changed, clock)
         files = StateFiles.of(actor, agent)
         self._record = DeviceCheckpoint(files, agent.device_plugins_dir, self.inventory, self.holdings)
+        self._write_and_report = PacedWork(actor, self._changed)
         self._earlier = EarlierPlugins(actor, agent.run_dir, self.plugins, self.changed)
         self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
         self._warnings = RepeatedWarnings(actor.log)
@@ -54,8 +56,10 @@ class NodeDevices:
 
     def changed(self) -> None:
         """The devices or their holders have changed: write the checkpoint first, then report."""
-        if not self._earlier.found.is_set():
-            return
+        if self._earlier.found.is_set():
+            self._write_and_report.ask()
+
+    def _changed(self) -> None:
         try:
             self._record.save()
             self._earlier.remember(self.plugins.endpoints)

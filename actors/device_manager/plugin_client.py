@@ -44,6 +44,20 @@ class PluginOptions(msgspec.Struct, frozen=True):
     preference: bool = False
 
 
+class DeviceList:
+    """A list of devices as the plugin has sent it, which takes less memory than what is made of it."""
+
+    def __init__(self, message: api.ListAndWatchResponse) -> None:
+        self._message = message
+
+    def __len__(self) -> int:
+        return len(self._message.devices)
+
+    def read(self) -> dict[str, Device]:
+        """By ID. Raises PluginError."""
+        return {_id(one): Device(one.health == HEALTHY, _nodes(one)) for one in self._message.devices}
+
+
 class PluginClient:
     """The plugin at the socket `path`. Each call raises PluginError with gRPC's text, as Go writes it."""
 
@@ -71,15 +85,15 @@ class PluginClient:
         self.closed.set()
         await self._channel.close(None)
 
-    async def devices(self) -> AsyncIterator[dict[str, Device]]:
-        """All devices by ID, at first and on each change, until the plugin ends the stream. Raises PluginError."""
+    async def devices(self) -> AsyncIterator[DeviceList]:
+        """All devices, at first and on each change, until the plugin ends the stream. Raises PluginError."""
         try:
             async for message in self._stub.ListAndWatch(api.Empty()):
                 if message is None:
                     raise PluginError(rpc_error("INTERNAL", UNREADABLE))
                 if len(message.devices) > MOST_DEVICES:
                     raise PluginError(f"it lists {len(message.devices)} devices, and {MOST_DEVICES} are the most")
-                yield {_id(one): Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
+                yield DeviceList(message)
         except grpc.aio.AioRpcError as error:
             raise PluginError(_text(error)) from None
         except CHANNEL_CLOSED:

@@ -14,7 +14,7 @@ from supervision.actor import Actor
 
 from .dials import PluginDials
 from .inventory import Inventory, ResourceTooLarge
-from .rate_limit import MessageRate
+from .rate_limit import MessageRate, SharedTime
 
 if TYPE_CHECKING:
     from .plugin_client import PluginClient, PluginOptions
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 REGISTRATIONS_A_SECOND: Final = 1.0
 BURST: Final = 10
 """A resource that is registered more often waits for its turn."""
+SMALL_LIST: Final = 256
+"""Devices of a list that waits for no longer one."""
 MOST_RESOURCES: Final = 512
 """The most devices of a node's plugins."""
 
@@ -48,7 +50,7 @@ class DevicePlugins:
         self._connected: dict[str, ConnectedPlugin] = {}
         self._latest: dict[str, PluginClient] = {}
         """The client that registered last; it may still be connecting."""
-        self._dials = PluginDials(actor)
+        self._dials, self._time = PluginDials(actor), SharedTime()
         self._pace: dict[str, TokenBucket] = {}
         self._preparing: set[str] = set()
         """Resources whose plugin, which may be away, prepares a device before each start."""
@@ -132,14 +134,16 @@ class DevicePlugins:
         pace = MessageRate()
         reason = "it ended the list of its devices"
         try:
-            async for devices in connected.client.devices():
-                if self._connected.get(resource) is not connected:
-                    return
-                started_at = time.monotonic()
-                self._inventory.check_room(resource, devices)
-                self._inventory.reported(resource, devices)
-                self._changed(resource)
-                await pace.after(started_at)
+            async for found in connected.client.devices():
+                small = len(found) <= SMALL_LIST
+                async with self._time.turn(small=small):
+                    if self._connected.get(resource) is not connected:
+                        return
+                    started_at, devices = time.monotonic(), found.read()
+                    self._inventory.check_room(resource, devices)
+                    self._inventory.reported(resource, devices)
+                    self._changed(resource)
+                await pace.after(started_at if small else time.monotonic())
         except (PluginError, ResourceTooLarge) as error:
             reason = str(error)
         await connected.client.close()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
 from actors.shared.token_bucket import TokenBucket
+from supervision.actor import Actor
 
 MESSAGES_A_SECOND: Final = 10.0
 BURST: Final = 20
+CHEAP_SECONDS: Final = 0.2
+"""Work that takes no longer is never put off."""
 MOST_SHARE: Final = 0.1
-"""The share of this process's time that one stream may use after its burst."""
+"""The share of this process's time that one stream may use after its burst, and that all costly ones may use."""
 
 
 class MessageRate:
@@ -38,9 +41,38 @@ class SharedTime:
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn of the work, which costs the others as much time as it leaves this process."""
+    async def turn(self, *, small: bool = False) -> AsyncIterator[None]:
+        """Wait for the turn of the work, which the next one then waits for, too. `small`: the work costs next to
+        nothing, and waits for no other."""
+        if small:
+            yield
+            return
         async with self._turn:
             started_at = time.monotonic()
             yield
             await asyncio.sleep((time.monotonic() - started_at) * (1 / MOST_SHARE - 1))
+
+
+class PacedWork:
+    """Work that is asked for at any time. Once it costs much, it is done a little later, once for all that asked."""
+
+    def __init__(self, actor: Actor, work: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._actor, self._work, self._clock = actor, work, clock
+        self._not_before = float("-inf")
+        self._waits = False
+
+    def ask(self) -> None:
+        """Do it now, or as soon as it has its share of the time again."""
+        pause = self._not_before - self._clock()
+        if pause <= 0:
+            self._do()
+        elif not self._waits:
+            self._waits = True
+            self._actor.after(pause, self._do)
+
+    def _do(self) -> None:
+        self._waits, started_at = False, self._clock()
+        self._work()
+        ended_at = self._clock()
+        if ended_at - started_at > CHEAP_SECONDS:
+            self._not_before = ended_at + (ended_at - started_at) * (1 / MOST_SHARE - 1)

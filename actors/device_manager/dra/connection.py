@@ -42,9 +42,10 @@ class DraConnection:
         self._health_channel: grpc.aio.Channel | None = None
 
     async def close(self) -> None:
+        watched, self._health_channel = self._health_channel, self._channel  # which nobody opens again
         await self._channel.close(None)
-        if self._health_channel is not None:
-            await self._health_channel.close(None)
+        if watched is not None:
+            await watched.close(None)
 
     async def follow(self, connected: Callable[[bool], None]) -> None:
         """Report whether the driver is connected, now and on each change; returns when the connection is closed."""

@@ -82,9 +82,8 @@ class HealthWatch:
         pace = MessageRate()
         async for devices in connection.watch_health():
             async with self._time.turn():
-                started_at = time.monotonic()
                 self._set(driver, *self.health.reported(driver, devices, self._clock()))
-            await pace.after(started_at)
+            await pace.after(time.monotonic())
 
     def _set(self, driver: str, health: DraHealth, changed: frozenset[DeviceId]) -> None:
         self.health = health

@@ -114,6 +114,20 @@ async def test_a_list_that_is_too_large_beside_those_of_others_ends_its_plugin_a
         await node.harness.stop()
 
 
+async def test_a_short_list_of_devices_waits_for_no_long_one(node: Node) -> None:
+    many = {str(number): HEALTHY for number in range(plugins.SMALL_LIST + 1)}
+    async with node.harness:
+        with node.plugin(devices=many).running() as plugin, node.plugin(resource=OTHER).running() as other:
+            manager = node.harness.actor._devices.node
+            async with manager.plugins._time._turn:  # a long list of another one is read
+                await asyncio.to_thread(plugin.register)
+                await asyncio.to_thread(plugin.wait_asked, "ListAndWatch")
+                await node.join(other)
+                assert manager.inventory.capacity()[THING] == 0
+            await node.reported({THING: len(many)})
+        await node.harness.stop()
+
+
 async def test_the_newer_of_two_plugins_of_a_resource_serves_it(node: Node) -> None:
     async with node.harness:
         first = node.plugin(devices={"a": HEALTHY})

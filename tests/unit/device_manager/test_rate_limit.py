@@ -6,7 +6,9 @@ import asyncio
 import itertools
 import time
 
-from actors.device_manager.rate_limit import BURST, MessageRate, SharedTime
+from actors.device_manager.rate_limit import BURST, MessageRate, PacedWork, SharedTime
+from supervision.actor import Actor
+from supervision.harness import Harness
 
 
 def test_after_a_burst_ten_messages_a_second_are_read() -> None:
@@ -30,3 +32,36 @@ async def test_many_streams_that_cost_much_take_a_tenth_of_the_time_together() -
 
     await asyncio.gather(*(read() for _ in range(3)))
     assert all(later - earlier >= 0.1 for earlier, later in itertools.pairwise(began))
+
+
+async def test_small_messages_wait_for_no_costly_ones() -> None:
+    shared = SharedTime()
+    async with shared.turn(), asyncio.timeout(5), shared.turn(small=True):
+        pass
+
+
+class Nobody(Actor):
+    pass
+
+
+async def test_costly_work_is_done_once_for_all_that_asked_and_cheap_work_at_once() -> None:
+    harness, done, costs = Harness(Nobody, name="device_manager"), list[float](), [0.0]
+
+    def work() -> None:
+        done.append(harness.clock.now)
+        harness.clock.now += costs[0]
+
+    async with harness:
+        paced = PacedWork(harness.actor, work, lambda: harness.clock.now)
+        for _ in range(3):
+            paced.ask()
+        assert len(done) == 3
+        costs[0] = 1.0
+        for _ in range(9):
+            paced.ask()
+        assert len(done) == 4
+        await harness.advance(8.0)
+        assert len(done) == 4
+        await harness.advance(2.0)
+        assert len(done) == 5
+        assert done[4] - done[3] >= 10.0
