@@ -163,7 +163,7 @@ async def test_no_object_is_gone_while_the_server_is_away_and_its_return_is_noti
         await server.stop()
         asked = await harness.deliver(ApiCall(method="GET", path="/x"))
         assert (asked.status, asked.reason) == (0, "Unreachable")
-        assert harness.actor._mode == "away"
+        assert harness.actor._mode == "unreachable"
         await asyncio.sleep(1.5)
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
         assert harness.sent(SourcePod) == []
