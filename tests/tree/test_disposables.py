@@ -95,6 +95,7 @@ def test_what_the_fork_server_and_actors_ignore_is_not_ignored_by_the_programs_t
         fork_server.wait(lambda: "SigCgt" in _text(tmp_path / "status"), "the program of the fork server has run")
         assert _signals(_text(tmp_path / "status"), "SigIgn") & OF_THE_AGENT == set()
         assert _signals(_text(tmp_path / "status"), "SigBlk") == set()
+        fork_server.wait_running("echo")
         program_of_actor = eval(fork_server.ask(Dispose("status_of_a_program"), Said, "echo").text)
         assert _signals(program_of_actor, "SigIgn") & OF_THE_AGENT == set()
         assert _signals(program_of_actor, "SigBlk") == set()
