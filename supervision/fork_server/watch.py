@@ -24,6 +24,7 @@ _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0
 _LATE_SECONDS = 2.0
 _DISK_SECONDS = 10.0
+"""How long a process in uninterruptible sleep (`D`) may be silent, whatever its policy."""
 _DELAY_MEMORY_SECONDS = 10.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM_BYTES = 256
@@ -110,7 +111,7 @@ class Watch:
         silent = now - last
         if silent <= allowed / 2 or silent <= allowed + self._leniency(now, self._silences, child, last):
             return
-        if silent <= _DISK_SECONDS and process_stat.state(process.pid) == "D":
+        if silent <= scaled(_DISK_SECONDS) and process_stat.state(process.pid) == "D":
             return  # it waits for a disk; a kill takes effect no sooner
         if child.policy.busy_seconds and process.status_entry.busy_since and not is_stopped(process.pid):
             return  # `_check_busy` covers this

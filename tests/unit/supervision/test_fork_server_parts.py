@@ -270,6 +270,13 @@ def test_an_actor_that_waits_for_a_processor_is_not_hung(policy: Policy) -> None
             other.kill()
 
 
+def test_an_actor_that_waits_for_a_disk_is_not_hung_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervision.process_stat.state", lambda _: "D")
+    assert _Watched(Policy(heartbeat_seconds=0.2)).watch(0.8) == []
+    monkeypatch.setattr("supervision.fork_server.watch._DISK_SECONDS", 0.3)
+    assert _Watched(Policy(heartbeat_seconds=0.2)).watch(0.8) == [("a", "hang")]
+
+
 def test_an_actor_stopped_by_a_signal_is_hung_during_any_work() -> None:
     stopped = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
     stopped.entry.start(padded("request GET /metrics"), time.monotonic(), 60.0)
