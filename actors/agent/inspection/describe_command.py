@@ -59,8 +59,9 @@ def _describe_all(context: Context) -> int:
         print_objects(context, pod_list(chosen))
         return seen.code
     shown: list[str] = []
+    recent = _recent_events(context, seen) if chosen else None
     for at, pod in enumerate(chosen):
-        description = _description(context, seen, pod)
+        description = _description(context, seen, recent, pod)
         fresh = [problem for problem in description.problems if problem not in shown]
         shown += fresh
         print_lines(*[""][: at and 1], *_lines(msgspec.structs.replace(description, problems=fresh)))
@@ -89,7 +90,7 @@ def _describe(context: Context, shown: _Shown) -> int:
             print_objects(context, pod)
         shown.before = pod
         return seen.code
-    description = _description(context, seen, pod)
+    description = _description(context, seen, _recent_events(context, seen), pod)
     if description != before:
         print_lines(*([] if before is None else [""]), *_lines(description))
     shown.before = description
@@ -108,24 +109,31 @@ def _warn_of(found: NodePods) -> None:
         warn(problem)
 
 
-def _description(context: Context, seen: NodeSight, pod: dict[str, Any]) -> Description:
+def _recent_events(context: Context, seen: NodeSight) -> RecentEvents | None:
+    """The node's events, by its agent or, with `since` 0, by its log; None: neither is known."""
+    if seen.answers is not None:
+        found = seen.answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents, "events are those of the log")
+        if found is not None:
+            return found
+    with contextlib.suppress(CommandError):
+        logged = events_in_log(context, seen.tree, seen.error or CommandError(NO_ANSWER, ""))
+        return RecentEvents(logged.events.events, 0.0)
+    return None
+
+
+def _description(context: Context, seen: NodeSight, recent: RecentEvents | None, pod: dict[str, Any]) -> Description:
+    """`recent`: the events of the whole node."""
     metadata, uid, found = pod["metadata"], pod["metadata"]["uid"], seen.pods
     report, problems = None, [*found.problems]
-    if seen.answers is not None and not found.by_runtime:
-        question, missing = GetPodStatus(uid=uid), "what its worker does is not shown"
-        report = seen.answers.get(STATUS_MANAGER, question, PodStatusFound, missing)
-    recent, is_logged = None, False
     if seen.answers is not None:
-        recent = seen.answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents, "events are those of the log")
+        if not found.by_runtime:
+            question, missing = GetPodStatus(uid=uid), "what its worker does is not shown"
+            report = seen.answers.get(STATUS_MANAGER, question, PodStatusFound, missing)
         problems += seen.answers.problems
-    if recent is None:
-        with contextlib.suppress(CommandError):
-            recent = events_in_log(context, seen.tree, seen.error or CommandError(NO_ANSWER, "")).events
-            is_logged = True
     its = None
     if recent is not None:
         its = event_rows.of_object(recent.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
-    since = recent.since if recent is not None and not is_logged else 0.0
+    since = recent.since if recent is not None else 0.0
     return Description(
         pod, pod_worker(pod, seen.workers), report, its, list(dict.fromkeys(problems)), since,
         removed=uid in found.removed, wide=context.arguments.output == WIDE,

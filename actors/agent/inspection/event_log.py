@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -10,12 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from actors.api_clients.event_client.event_history import EventHistory
 from actors.api_clients.messages import EVENT_CLIENT, RecentEvents, RecordEvent
 from supervision.cli.command import CommandError, Context
 from supervision.cli.log_sources import journal_unit, of_journal
 from supervision.cli.log_times import time_of
 from supervision.cli.logs import file_of
+from supervision.errors import UNREADABLE
 from supervision.logs import actor_of
 from supervision.protocol import Tree
 
@@ -25,6 +27,17 @@ _TEXT: Final = re.compile(r'[IWEF]\d{4} [^\]]*\] ("(?:[^"\\]|\\.)*")')
 """klog's header and the quoted message."""
 _EVENT: Final = re.compile(r'event (\S+) (\S+) (\S+): "(.*)" (\S*)', re.DOTALL)
 """As EventClient.on_event logs it: kind, object, reason, message, field."""
+
+
+class _Line(msgspec.Struct):
+    """What is read of a line in JSON."""
+
+    msg: str = ""
+    severity: str = ""
+
+
+_LINE: Final = msgspec.json.Decoder(_Line)
+_QUOTED: Final = msgspec.json.Decoder(str)
 
 
 class EventsInLog(NamedTuple):
@@ -69,12 +82,15 @@ def events_of(lines: Iterable[str], now: float) -> RecentEvents:
 
 
 def _event(line: str) -> RecordEvent | None:
-    if line.startswith("{"):
-        found = json.loads(line)
-        text, is_warning = str(found.get("msg", "")), found.get("severity") == "warning"
-    elif quoted := _TEXT.match(line):
-        text, is_warning = str(json.loads(quoted[1])), line.startswith("W")
-    else:
+    try:
+        if line.startswith("{"):
+            found = _LINE.decode(line)
+            text, is_warning = found.msg, found.severity == "warning"
+        elif quoted := _TEXT.match(line):
+            text, is_warning = _QUOTED.decode(quoted[1]), line.startswith("W")
+        else:
+            return None
+    except UNREADABLE:
         return None
     parts = _EVENT.fullmatch(text)
     if parts is None:

@@ -69,3 +69,8 @@ def test_a_line_of_json_that_is_no_object_is_no_event() -> None:
     assert (
         events_of([json.dumps({"logger": EVENT_CLIENT, "ts": NOW * 1000, "msg": "standalone"}), "{"], NOW).events == []
     )
+
+
+def test_a_line_whose_text_cannot_be_read_is_no_event() -> None:
+    broken = line("text", logging.INFO, "Started", "m").replace("Started", "\\x1b", 1)
+    assert events_of([broken], NOW).events == []
