@@ -34,6 +34,7 @@ async def get(handler: ServerHandler) -> None:
         f"Started: {started.strftime('%a %b %d %H:%M:%S UTC %Y')}",
         f"Up: {seconds // 3600} hr {seconds % 3600 // 60:02d} min {seconds % 60:02d} sec",
         f"Binary version: {found.version}",
+        f"Emulation version: {MAJOR}.{MINOR}",
         f"Paths: {' '.join(paths)}",
     ]
     await handler.finish(text_page("kubelet statusz", lines))

@@ -38,12 +38,15 @@ class Form(msgspec.Struct, frozen=True):
         """The headers of the answer."""
         page = self.kind.lower()
         text = f'299 - "This version of the {page} endpoint is deprecated. Please use a newer version."'
-        return {"Content-Type": self.media, **({"Warning": text} if self.version in DEPRECATED else {})}
+        content_type = f"{self.media};g={GROUP};v={self.version};as={self.kind}"
+        return {"Content-Type": content_type, **({"Warning": text} if self.version in DEPRECATED else {})}
 
     def page(self, fields: Mapping[str, Any]) -> bytes:
         head = {"kind": self.kind, "apiVersion": f"{GROUP}/{self.version}", "metadata": {"name": COMPONENT}}
         whole = {**head, **fields}
-        return msgspec.yaml.encode(whole) if self.media == "application/yaml" else msgspec.json.encode(whole)
+        if self.media == "application/yaml":
+            return msgspec.yaml.encode(whole)
+        return msgspec.json.format(msgspec.json.encode(whole), indent=2)
 
 
 def negotiated(accept: str, kind: str) -> Form | None:

@@ -75,13 +75,13 @@ _FIGURES: Final[tuple[tuple[str, Value], ...]] = (
     ("container_memory_total_inactive_file_bytes", lambda u: u.inactive_file_bytes),
     ("container_oom_events_total", lambda u: u.oom_kills),
     ("container_threads", lambda u: u.processes),
-    ("container_threads_max", lambda u: u.tasks_limit),
+    ("container_threads_max", lambda u: None if u.processes is None else u.tasks_limit or 0),
     ("container_spec_cpu_shares", lambda u: u.cpu_shares),
     ("container_spec_cpu_period", lambda u: u.cpu_period_us),
     ("container_spec_cpu_quota", lambda u: u.cpu_quota_us),
     ("container_spec_memory_limit_bytes", lambda u: u.memory_limit_bytes or 0),
     ("container_spec_memory_reservation_limit_bytes", lambda u: u.reserved_bytes or 0),
-    ("container_spec_memory_swap_limit_bytes", lambda u: u.swap_limit_bytes),
+    ("container_spec_memory_swap_limit_bytes", lambda u: u.swap_limit_bytes or 0),
     *(
         (f"container_pressure_{controller}_{word}_seconds_total", _stall_seconds(controller, full))
         for controller in ("cpu", "memory", "io")
@@ -97,9 +97,16 @@ def _by_kind(usages: Iterable[tuple[Labels, CgroupUsage]], at: float) -> Iterato
     for labels, usage in usages:
         if usage.cpu_ns is not None:
             cpu.append(({**labels, "cpu": "total"}, usage.cpu_ns / 1e9))
-        for kind, value in (("pgfault", usage.page_faults), ("pgmajfault", usage.major_page_faults)):
-            if value is not None:
-                faults.append(({**labels, "failure_type": kind, "scope": "hierarchy"}, value))
+        faults += [
+            ({**labels, "failure_type": kind, "scope": scope}, value)
+            for kind, scope, value in (
+                ("pgfault", "container", usage.own_page_faults),
+                ("pgfault", "hierarchy", usage.page_faults),
+                ("pgmajfault", "container", usage.own_major_page_faults),
+                ("pgmajfault", "hierarchy", usage.major_page_faults),
+            )
+            if value is not None
+        ]
     yield metric("container_cpu_usage_seconds_total", cpu, at)
     yield metric("container_memory_failures_total", faults, at)
 

@@ -32,7 +32,7 @@ class CgroupRow(msgspec.Struct, frozen=True):
 def cgroup_rows(sample: UsageSample) -> list[CgroupRow]:
     """All cgroups of the sample, the node's first."""
     host, boot = sample.host, sample.host.boot
-    found = [CgroupRow(labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]
+    found = [CgroupRow(labels("/"), _root(sample), boot, Network(host.interfaces, host.default_interface))]
     found += [CgroupRow(labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]
     for pod in sample.pods:
         whose = {"namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
@@ -50,6 +50,13 @@ def cgroup_rows(sample: UsageSample) -> list[CgroupRow]:
             started = (container.started_ns or container.created_ns) / 1e9
             found.append(CgroupRow(own, inner.measured, started, layer=inner.layer))
     return found
+
+
+def _root(sample: UsageSample) -> CgroupSample:
+    """The node, whose limit is its memory."""
+    memory = sample.host.memory.get("MemTotal")
+    usage = msgspec.structs.replace(sample.root.usage, memory_limit_bytes=memory)
+    return msgspec.structs.replace(sample.root, usage=usage)
 
 
 def labels(

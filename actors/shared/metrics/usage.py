@@ -59,13 +59,13 @@ _MEMORY: Final = (
     counter("container_oom_events_total", "processes killed by the OOM killer", *_CGROUP),
     gauge("container_spec_memory_limit_bytes", "memory limit, 0 without one", *_CGROUP),
     gauge("container_spec_memory_reservation_limit_bytes", "memory reservation (soft limit)", *_CGROUP),
-    gauge("container_spec_memory_swap_limit_bytes", "swap limit in bytes", *_CGROUP),
+    gauge("container_spec_memory_swap_limit_bytes", "swap limit in bytes, 0 without one", *_CGROUP),
 )
 
 _PROCESSES: Final = (
     gauge("container_processes", "processes of the container", *_CGROUP),
     gauge("container_threads", "tasks of the cgroup", *_CGROUP),
-    gauge("container_threads_max", "maximum tasks of the cgroup", *_CGROUP),
+    gauge("container_threads_max", "maximum tasks of the cgroup, 0 without one", *_CGROUP),
     gauge("container_file_descriptors", "open file descriptors", *_CGROUP),
     gauge("container_sockets", "open sockets of the container", *_CGROUP),
     gauge("container_ulimits_soft", "soft limits of the container's first process", *_CGROUP, "ulimit"),

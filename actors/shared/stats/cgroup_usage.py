@@ -56,6 +56,9 @@ class CgroupUsage(msgspec.Struct, frozen=True, kw_only=True):
     failures: int | None = None
     page_faults: int | None = None
     major_page_faults: int | None = None
+    own_page_faults: int | None = None
+    """Without those of the cgroups below, on v1; v2 does not tell them apart."""
+    own_major_page_faults: int | None = None
     oom_kills: int | None = None
     memory_limit_bytes: int | None = None
     swap_limit_bytes: int | None = None
@@ -137,6 +140,8 @@ def _read_v2(file: Read, now: float) -> CgroupUsage:
         failures=events.get("max"),
         page_faults=memory.get("pgfault"),
         major_page_faults=memory.get("pgmajfault"),
+        own_page_faults=memory.get("pgfault"),
+        own_major_page_faults=memory.get("pgmajfault"),
         oom_kills=events.get("oom_kill"),
         memory_limit_bytes=_limit(_number(file, "memory", "memory.max")),
         swap_limit_bytes=_limit(swap_limit),
@@ -182,6 +187,8 @@ def _read_v1(file: Read, now: float) -> CgroupUsage:
         failures=_number(file, "memory", "memory.failcnt"),
         page_faults=memory.get("total_pgfault"),
         major_page_faults=memory.get("total_pgmajfault"),
+        own_page_faults=memory.get("pgfault"),
+        own_major_page_faults=memory.get("pgmajfault"),
         oom_kills=_table(file, "memory", "memory.oom_control").get("oom_kill"),
         memory_limit_bytes=limit,
         swap_limit_bytes=None if limit is None or with_swap is None else max(0, with_swap - limit),

@@ -54,12 +54,12 @@ def test_any_header_is_text_a_form_or_refused(accept):
 @pytest.mark.parametrize(
     ("media", "read"), [("application/json", json.loads), ("application/yaml", msgspec.yaml.decode)]
 )
-def test_each_format_declares_its_content_type(media, read):
+def test_each_format_declares_its_content_type_and_kind(media, read):
     form = Form(media, "v1beta1", "Flagz")
     assert read(form.page({"flags": {"v": "2"}})) == {
         "kind": "Flagz", "apiVersion": "config.k8s.io/v1beta1", "metadata": {"name": "kubelet"}, "flags": {"v": "2"},
     }  # fmt: skip
-    assert form.headers == {"Content-Type": media}
+    assert form.headers == {"Content-Type": f"{media};g=config.k8s.io;v=v1beta1;as=Flagz"}
 
 
 def test_an_old_version_is_served_with_a_warning():

@@ -28,6 +28,7 @@ USAGE = CgroupUsage(
     burst_periods=2, burst_ns=3 * 10**9, cpu_shares=2, cpu_quota_us=100, cpu_period_us=1000, memory_bytes=100,
     working_set_bytes=90, rss_bytes=80, cache_bytes=10, mapped_bytes=5, active_file_bytes=4, inactive_file_bytes=6,
     max_bytes=120, swap_bytes=7, kernel_bytes=11, reserved_bytes=12, failures=1, page_faults=20, major_page_faults=2,
+    own_page_faults=15, own_major_page_faults=1,
     oom_kills=1, memory_limit_bytes=200, swap_limit_bytes=50, processes=3, tasks_limit=100,
     io={"8:0": DiskIo(1000, 2000, 10, 20, IoCost(10**6, 0, 0, 0))},
     psi={name: Psi() for name in ("cpu", "memory", "io")},
@@ -141,6 +142,8 @@ def value(name: str, **labels: str) -> float:
         ("container_sockets", {}, 4),
         ("container_ulimits_soft", {"ulimit": "max_open_files"}, 1024),
         ("container_memory_kernel_usage", {}, 11),
+        ("container_memory_failures_total", {"scope": "hierarchy", "failure_type": "pgfault"}, 20),
+        ("container_memory_failures_total", {"scope": "container", "failure_type": "pgfault"}, 15),
         ("container_cpu_cfs_burst_seconds_total", {}, 3),
     ],
 )
@@ -164,6 +167,19 @@ def test_a_container_has_its_figures(name, labels, expected):
 )
 def test_the_node_has_the_figures_of_its_disks(name, device, expected):
     assert value(name, id="/", device=device) == pytest.approx(expected)
+
+
+def test_the_limit_of_the_node_is_its_memory():
+    assert value("container_spec_memory_limit_bytes", id="/") == 1000
+
+
+@pytest.mark.parametrize("name", ["container_threads_max", "container_spec_memory_swap_limit_bytes"])
+def test_no_limit_is_zero(name):
+    unlimited = msgspec.structs.replace(USAGE, tasks_limit=None, swap_limit_bytes=None)
+    pod = msgspec.structs.replace(SAMPLE.pods[0], measured=CgroupSample("/kubepods/podu", unlimited))
+    sample = msgspec.structs.replace(SAMPLE, pods=[pod])
+    page = "".join(cadvisor_metrics.chunks(sample, MACHINE, {}))
+    assert [line.split()[1] for line in page.splitlines() if line.startswith(name) and 'podu"' in line] == ["0"]
 
 
 def test_disks_on_which_nothing_of_the_node_is_are_left_out():

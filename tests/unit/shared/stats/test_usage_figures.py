@@ -48,7 +48,7 @@ V1 = {
     "memory.usage_in_bytes": "1000000",
     "memory.limit_in_bytes": "2000000",
     "memory.memsw.limit_in_bytes": "2500000",
-    "memory.stat": "rss 1\ntotal_rss 300000\ntotal_inactive_file 400000\ntotal_swap 8\ntotal_pgfault 11",
+    "memory.stat": "rss 1\ntotal_rss 300000\ntotal_inactive_file 400000\ntotal_swap 8\npgfault 3\ntotal_pgfault 11",
     "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5",
 }
 CONTROLLERS = frozenset({"cpu", "cpuacct", "memory", "pids", "io"})
@@ -73,6 +73,7 @@ def test_v2(tmp_path):
     assert (found.memory_bytes, found.working_set_bytes, found.rss_bytes) == (1_000_000, 600_000, 300_000)
     assert (found.memory_limit_bytes, found.swap_limit_bytes, found.failures, found.oom_kills) == (None, 4096, 3, 1)
     assert (found.processes, found.tasks_limit) == (4, None)
+    assert (found.own_page_faults, found.page_faults) == (11, 11)
     assert found.psi["memory"].some == Pressure(1234, 1.5, 0.25, 0.0)
 
 
@@ -80,6 +81,7 @@ def test_v1(tmp_path):
     found = read(tree(tmp_path, V1, unified=False), "/c", lambda: 5.0)
     assert (found.cpu_ns, found.user_ns, found.system_ns) == (5_000_000, 3_000_000_000, 2_000_000_000)
     assert (found.throttled_ns, found.cpu_shares, found.cpu_quota_us) == (9000, 204, None)
+    assert (found.own_page_faults, found.page_faults) == (3, 11)
     assert (found.working_set_bytes, found.rss_bytes, found.swap_bytes) == (600_000, 300_000, 8)
     assert (found.memory_limit_bytes, found.swap_limit_bytes, found.oom_kills) == (2_000_000, 500_000, 5)
 
