@@ -107,8 +107,9 @@ class Lock:
             return False
 
     def release(self) -> None:
-        if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
-            self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only disk keeps the file, which locks nothing once its descriptor is closed
+            if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
+                self.path.unlink(missing_ok=True)
         for fd in self.fds:
             os.close(fd)
 

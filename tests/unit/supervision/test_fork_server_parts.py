@@ -1,5 +1,6 @@
 """Parts of the fork server that need no processes: lock, loop, order of the stop, status page, black box."""
 
+import errno
 import os
 import signal
 import socket
@@ -61,6 +62,16 @@ def test_a_lock_whose_file_is_removed_holds_and_makes_it_again(tmp_path: Path, m
     assert holder_of(tmp_path) == os.getpid()
     lock.release()
     assert list(tmp_path.iterdir()) == []
+    Lock(tmp_path).release()
+
+
+def test_a_lock_whose_file_cannot_be_removed_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, *, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        Lock(tmp_path).release()
     Lock(tmp_path).release()
 
 
