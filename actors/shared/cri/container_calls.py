@@ -10,10 +10,10 @@ from proto import cri_pb2 as cri
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
 from .checked_answers import check_id, distinct, has_labels, id_of
-from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
+from .image_calls import ImageCalls
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
-from .program_names import check_program
+from .program_names import check_program, is_too_long
 from .transport import Transport
 
 HASH_ANNOTATION = "io.kubernetes.container.hash"
@@ -23,13 +23,12 @@ LONGEST_GRACE_SECONDS = (2**63 - 1) // 10**9
 once."""
 
 
-class ContainerCalls:
+class ContainerCalls(ImageCalls):
     """Containers. Every call may raise a CriError."""
 
     _runtime: Transport
     _outputs: Transport
     """The transport to the same runtime that reads one answer at a time."""
-    _deadlines: Deadlines
     _polling: PollSchedule
 
     async def create_container(
@@ -41,6 +40,9 @@ class ContainerCalls:
         StillCreating when its creation takes longer than a few seconds.
         """
         check_program(methods.CREATE_CONTAINER.name, config.command)
+        in_doubt = not config.command and config.args and is_too_long(config.args[0])
+        if in_doubt and not await self.has_entrypoint(config.image.image):  # the first argument is the program
+            check_program(methods.CREATE_CONTAINER.name, config.args)
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
 
         async def create() -> str:
@@ -85,6 +87,11 @@ class ContainerCalls:
         """End the task that a failed start may have left in the pod's cgroup. Only containerd leaves such tasks."""
         with contextlib.suppress(Unimplemented):
             await leftover_tasks.end(container_id, self._runtime, self._polling)
+
+    async def is_shim_silent(self, task_id: str) -> bool:
+        """Whether the shim of this container or sandbox, whose processes are to end, does not answer to another order
+        to kill them. Only containerd can be asked."""
+        return await leftover_tasks.is_silent(task_id, self._runtime)
 
     async def container_status(self, container_id: str, sandbox_id: str = "") -> CriContainer:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""

@@ -24,7 +24,7 @@ from proto import containerd_tasks_pb2 as tasks
 from supervision.time_scale import scaled
 
 from .adoption import PollSchedule
-from .errors import CriError, NotFound, RuntimeFailure, StillStarting
+from .errors import CriError, DeadlineExceeded, NotFound, RuntimeFailure, StillStarting
 from .methods import Method
 from .transport import Transport
 
@@ -108,3 +108,16 @@ async def end(container_id: str, transport: Transport, polling: PollSchedule) ->
             await polling.sleep(pause)
         else:
             return
+
+
+async def is_silent(container_id: str, transport: Transport) -> bool:
+    """Whether a SIGKILL of the container's task is not answered in time: containerd passes it on to the shim. Any
+    answer will do, also an error."""
+    kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
+    try:
+        await transport.call(KILL, kill, scaled(_SECONDS))
+    except DeadlineExceeded:
+        return True
+    except CriError:
+        return False
+    return False

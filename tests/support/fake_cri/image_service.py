@@ -19,7 +19,8 @@ class ImageService:
 
     async def do_ImageStatus(self, request: cri.ImageStatusRequest) -> cri.ImageStatusResponse:
         found = self.images.find(request.image.image)
-        return cri.ImageStatusResponse(image=self.images.described(found) if found else None)
+        info = {"info": self.images.info} if request.verbose else {}
+        return cri.ImageStatusResponse(image=self.images.described(found) if found else None, info=info)
 
     async def do_PullImage(self, request: cri.PullImageRequest) -> cri.PullImageResponse:
         return cri.PullImageResponse(image_ref=self.images.pull(request.image.image, request.auth))

@@ -38,6 +38,8 @@ class Images:
     registry: dict[str, int] = field(default_factory=dict)
     private: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Of the registry, those that need this user and password."""
+    info: str = ""
+    """What a verbose status has of each: JSON with its OCI configuration."""
 
     def find(self, name: str) -> str | None:
         """The name under which it is here; `name` may be an id too."""

@@ -34,3 +34,34 @@ async def test_the_longest_path_and_long_arguments_reach_the_runtime() -> None:
     with pytest.raises(CriError):  # it has no such container
         await fake.client().exec_sync("c", ["a" * MAX_BYTES, "b" * 100_000])
     assert fake.calls
+
+
+@pytest.mark.parametrize("entrypoint", ["null", "[]"])
+async def test_a_long_argument_is_refused_where_the_image_has_no_program_of_its_own(entrypoint: str) -> None:
+    fake = FakeRuntime()
+    fake.images.info = f'{{"chainID": "c", "imageSpec": {{"config": {{"Cmd": ["sh"], "Entrypoint": {entrypoint}}}}}}}'
+    config = container_config(sandbox_config())
+    config.command[:], config.args[:] = [], [LONG]
+    with pytest.raises(RuntimeFailure, match="file name too long"):
+        await fake.client().create_container("s", config, sandbox_config())
+    assert not fake.requests_for("CreateContainer")
+
+
+@pytest.mark.parametrize("info", ['{"imageSpec": {"config": {"Entrypoint": ["sh", "-c"]}}}', "", "{}", "[]"])
+async def test_a_long_argument_reaches_the_program_of_an_image(info: str) -> None:
+    fake = FakeRuntime()
+    fake.images.info = info
+    config = container_config(sandbox_config())
+    config.command[:], config.args[:] = [], [LONG]
+    with pytest.raises(CriError):  # it has no such sandbox
+        await fake.client().create_container("s", config, sandbox_config())
+    assert fake.requests_for("CreateContainer")
+
+
+async def test_an_image_is_looked_at_for_long_arguments_only() -> None:
+    fake = FakeRuntime()
+    config = container_config(sandbox_config())
+    config.command[:], config.args[:] = [], ["sh"]
+    with pytest.raises(CriError):
+        await fake.client().create_container("s", config, sandbox_config())
+    assert not fake.requests_for("ImageStatus")
