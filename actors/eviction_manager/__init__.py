@@ -4,7 +4,7 @@ actor.py              the rounds: observe, decide, clean up, evict; round_timer.
 thresholds.py         which thresholds are met, which conditions hold; resources.py: signals, resources and conditions
 signals.py            reads the eviction signals
 memory_notices.py     the kernel's notifications that memory runs short
-usage.py              the usage of a pod; usage_reader.py reads it
+usage.py              the usage of a pod; usage_reader.py reads it, writable_layers.py asks the runtime
 ranking.py            which pod is evicted first; explanation.py: the message of an eviction
 local_storage.py      limits of emptyDir volumes and ephemeral storage; limit_check.py measures the pods that have one
 pod_evictions.py      evictions in progress: saved in a file, ordered again until the pod has ended

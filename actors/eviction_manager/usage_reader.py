@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, Unimplemented
-from actors.shared.kube import names as known
+from actors.shared.cri.errors import CriError
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -25,12 +23,10 @@ from supervision.time_scale import scaled
 
 from .resources import PIDS, disk_of
 from .usage import ContainerUsage, DiskUsage, PodUsage
+from .writable_layers import WritableLayers
 
 ASK_SECONDS: Final = 5.0
-DISK_SECONDS: Final = 30.0
 _AT_ONCE: Final = 32
-_FEW_PODS: Final = 16
-"""The runtime is asked for the containers of each one; it measures all for a list of all."""
 
 
 class RunningPod(msgspec.Struct, frozen=True):
@@ -50,6 +46,7 @@ class UsageReader:
 
     def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, runtime: CriClient | None = None) -> None:
         self._actor, self._agent, self._tree, self._client = actor, agent, tree, runtime
+        self._layers = WritableLayers(actor.log)
         disposable = actor.disposable
         self._pod_disks = PodDisks(
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline), actor.log
@@ -119,7 +116,7 @@ class UsageReader:
             meta = pod.pod.metadata
             logs = f"{agent.pod_logs_dir}/{meta.namespace}_{meta.name}_{meta.uid}"
             places.append([meta.uid, agent.pod_dir(meta.uid), logs])
-        layers = await self._layers([pod.uid for pod in pods])
+        layers = await self._layers.read(self._runtime(), [pod.uid for pod in pods])
         if layers is None:
             return None
         measure = self._pod_disks.measure if volumes else self._pod_disks.measure_logs
@@ -129,25 +126,6 @@ class UsageReader:
             self._actor.log.warning("cannot measure the disk usage of the pods: %s", error)
             return None
         return {pod.uid: disk_usage(pod, measured[pod.uid], layers) for pod in pods}
-
-    async def _layers(self, uids: list[str]) -> dict[str, DiskUsage] | None:
-        """Usage of the writable layers by container ID. None: unknown; without it the wrong pod would be evicted."""
-        client = self._runtime()
-        few = [{known.POD_UID_LABEL: uid} for uid in uids] if len(uids) <= _FEW_PODS else [{}]
-        try:
-            async with asyncio.timeout(scaled(DISK_SECONDS)):
-                stats = chain.from_iterable(await asyncio.gather(*(client.list_container_stats(one) for one in few)))
-        except Unimplemented:
-            return {}
-        except (CriError, TimeoutError) as error:
-            self._actor.log.warning("the usage of writable layers is unknown: %s", str(error) or "no answer in time")
-            return None
-        layers = {one.id: one.writable_layer for one in stats}
-        return {
-            id_: DiskUsage(layer.used_bytes or 0, layer.inodes_used or 0)
-            for id_, layer in layers.items()
-            if layer is not None
-        }
 
     async def container_name(self, pod: RunningPod, container_id: str) -> str:
         """Empty if unknown. A container that has just started, or was replaced, only the runtime knows."""

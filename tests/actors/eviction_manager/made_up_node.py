@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.cri.stats import ContainerStats, FileSystem
+from actors.shared.kube.names import POD_UID_LABEL
 from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
 from supervision.virtual_clock import VirtualClock
@@ -48,6 +50,8 @@ class MadeUpNode:
         self.in_runtime: dict[str, str] = {}
         """Name of each container that the runtime has, by ID."""
         self.runtime_error: CriError | None = None
+        self.hanging_shim = ""
+        """UID of the pod whose shim does not answer."""
         base = root / "sys/fs/cgroup/memory"
         base.mkdir(parents=True)
         (root / "proc/self").mkdir(parents=True)
@@ -55,9 +59,11 @@ class MadeUpNode:
         self.set_free(1000)
 
     async def list_container_stats(self, labels: Mapping[str, str] | None = None) -> list[ContainerStats]:
-        """The answer of the runtime."""
+        """The answer of the runtime: of all pods, whatever the labels."""
         if self.runtime_error is not None:
             raise self.runtime_error
+        if self.hanging_shim and (labels or {}).get(POD_UID_LABEL, self.hanging_shim) == self.hanging_shim:
+            await asyncio.Event().wait()
         return [
             ContainerStats(
                 id=id_,

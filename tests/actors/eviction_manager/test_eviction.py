@@ -8,6 +8,7 @@ import pytest
 
 from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, RecordEvent
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
+from actors.eviction_manager import writable_layers
 from actors.eviction_manager.messages import PreemptPods
 from actors.image_manager.messages import RemoveUnusedImages
 from actors.pod_workers.messages import KillPod, RemoveDeadContainers
@@ -164,6 +165,22 @@ async def test_no_pod_is_evicted_from_a_full_disk_while_the_writable_layers_are_
         node.runtime_error = None
         await manager.advance(11.0)
         assert killed(manager) == ["writer"]
+
+
+@pytest.mark.parametrize("others", [1, 20])
+async def test_a_shim_that_hangs_delays_evictions_from_a_full_disk_and_does_not_prevent_them(
+    node: MadeUpNode, monkeypatch, others: int
+) -> None:
+    monkeypatch.setattr(writable_layers, "STATS_SECONDS", 0.05)
+    for uid in ("stuck", "writer", *(f"other-{number}" for number in range(others))):
+        node.add(uid)
+        node.pods[uid] = (node.pods[uid][0], {"main": f"id-of-{uid}"})
+    none = {"used_bytes": 0, "inodes_used": 0}
+    node.measured = {uid: {"volumes": {}, "logs": {}, "own": none} for uid in node.pods}
+    node.layers, node.hanging_shim = {"id-of-writer": 4096}, "stuck"
+    node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
+    async with node.start(**DISK) as manager:
+        await manager.wait(lambda: killed(manager) == ["writer"])
 
 
 async def test_the_disk_of_the_images_is_watched_where_the_runtime_has_it(node: MadeUpNode) -> None:
