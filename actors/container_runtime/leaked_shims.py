@@ -82,12 +82,13 @@ def has_container(programs: Iterable[str]) -> bool:
 
 
 def programs(shim: Shim) -> list[str]:
-    """The programs of the processes below it."""
+    """The programs of the processes below it, without those that have ended and wait for a shim that hangs."""
     found = []
     with suppress(psutil.NoSuchProcess):
         for one in psutil.Process(shim.pid).children(recursive=True):
             with suppress(psutil.NoSuchProcess):
-                found.append(one.name())
+                if one.status() != psutil.STATUS_ZOMBIE:
+                    found.append(one.name())
     return found
 
 

@@ -61,7 +61,8 @@ async def admit(run: Execution, effect: Admit) -> None:
         if isinstance(answer, AdmissionFailed) and answer.cgroup:
             text = f"unable to ensure pod container exists: {answer.message}"
             run.announce("Warning", "FailedCreatePodContainer", text)
-        raise AskError(f"container_manager answered {type(answer).__name__}")
+        why = answer.message if isinstance(answer, AdmissionFailed) else type(answer).__name__
+        raise AskError(f"container_manager answered: {why}")
     run.report(Counted())
     # only after admission, so that a refused pod mounts nothing and leaves no directory on the host
     mounted = await run.unless_terminating(_mount(run, pod))

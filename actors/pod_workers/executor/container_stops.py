@@ -19,7 +19,7 @@ import msgspec
 
 from actors.pod_workers.phases.termination_plan import Termination, waits_for
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, Unavailable
+from actors.shared.cri.errors import CriError, DeadlineExceeded, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.pod import Pod
 from supervision.time_scale import scaled
@@ -49,9 +49,19 @@ class PreStopObserver(msgspec.Struct, frozen=True):
     """Called with the host that answered HTTPS with HTTP."""
 
 
+class StopFailure(msgspec.Struct, frozen=True):
+    """The runtime has not stopped a container or sandbox."""
+
+    id: str
+    text: str
+    """In the form of the kubelet's synchronization errors."""
+    hangs: bool
+    """The deadline of the call is over: the grace period has been for long."""
+
+
 async def terminate_all(
     client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: PreStopObserver
-) -> list[str]:
+) -> list[StopFailure]:
     """Stop the containers, each in its turn. Returns the failures, which the caller retries.
 
     Raises an error of a hook that is no failure of it, after the stops."""
@@ -83,7 +93,7 @@ async def terminate_all(
     finally:
         for hook in hooks.values():
             hook.cancel()
-    return [failure for failure in failures if failure]
+    return [failure for failure in failures if failure is not None]
 
 
 async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: PreStopObserver) -> None:
@@ -107,8 +117,8 @@ async def _stop(
     before: list[asyncio.Event],
     ended: asyncio.Event,
     places: asyncio.Semaphore,
-) -> str:
-    """Stop a container after its hook and in its turn, but no later than its grace period allows. Returns '' or the
+) -> StopFailure | None:
+    """Stop a container after its hook and in its turn, but no later than its grace period allows. Returns the
     failure.
     """
     left = one.grace - await _seconds(hook, one.grace)
@@ -122,9 +132,9 @@ async def _stop(
         async with _place(places):
             await client.stop_container(one.instance.id, max(MIN_GRACE_SECONDS, left))
     except CriError as error:
-        return failure_text("KillContainer", one.instance.name, error)
+        return stop_failure(one.instance.id, "KillContainer", one.instance.name, error)
     ended.set()
-    return ""
+    return None
 
 
 @asynccontextmanager
@@ -140,10 +150,11 @@ async def _place(places: asyncio.Semaphore) -> AsyncIterator[None]:
             places.release()
 
 
-def failure_text(action: str, target: str, error: CriError) -> str:
-    """A failure, in the form of the kubelet's synchronization errors."""
+def stop_failure(which: str, action: str, target: str, error: CriError) -> StopFailure:
+    """`which`: the id; `target`: its name for users."""
     why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
+    text = f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
+    return StopFailure(which, text, hangs=isinstance(error, DeadlineExceeded))
 
 
 async def _seconds(work: asyncio.Future[Any], most: int) -> int:

@@ -14,6 +14,7 @@ from actors.container_manager.messages import (
     CONTAINER_MANAGER,
     ActuatedContainer,
     ActuatedResources,
+    AdmissionFailed,
     CountRunningPod,
     PodAdmitted,
     PodRejected,
@@ -96,7 +97,8 @@ async def _allocate(run: Execution, desired: Pod) -> None:
         run.report(ResizePending(answer.reason, answer.message, generation, run.services.clock()))
         return
     if not isinstance(answer, PodAdmitted):
-        raise AskError(f"container_manager answered {type(answer).__name__}")
+        why = answer.message if isinstance(answer, AdmissionFailed) else type(answer).__name__
+        raise AskError(f"container_manager answered: {why}")
     run.report(ResizeAllocated(desired, data))
     renew_volumes(run)
     run.announce("Normal", "ResizeStarted", f"Pod resize started: {summary(desired)}")

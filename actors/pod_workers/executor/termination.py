@@ -24,12 +24,13 @@ from actors.pod_workers.pod.starts import AllRestarting
 from actors.pod_workers.pod.state_values import ContainerInstance
 from actors.shared.cri.crash_loop import next_consecutive_restarts
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import CriContainer, PodRuntime
+from actors.shared.cri.model import CriContainer, PodRuntime, Sandbox
 from actors.shared.paced import pieces
 
 from . import instance_marks
-from .container_stops import PreStopObserver, failure_text, terminate_all
+from .container_stops import PreStopObserver, StopFailure, stop_failure, terminate_all
 from .execution import Execution
+from .hanging_stops import end_stuck, shims_of
 from .remains import end_remains
 from .unlisted import refuse_unlisted_remains
 
@@ -76,8 +77,16 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
     )
     stopping = terminate_all(services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
     failures = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
+    await _end_hanging(run, failures, [one.instance for one in terminations])
     if failures:
-        raise Unstopped(failures)
+        raise Unstopped([failure.text for failure in failures])
+
+
+async def _end_hanging(
+    run: Execution, failures: Sequence[StopFailure], stopped: Sequence[CriContainer | Sandbox]
+) -> None:
+    hanging = {failure.id for failure in failures if failure.hangs}
+    await end_stuck(run, shims_of(one for one in stopped if one.id in hanging))
 
 
 def announce_termination(run: Execution, cri_container: CriContainer, why: str) -> None:
@@ -156,13 +165,14 @@ async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
     """
     stops = (run.services.client.stop_pod_sandbox(sandbox.id) for sandbox in runtime.sandboxes)
     results = await asyncio.gather(*stops, return_exceptions=True)
-    failures = []
-    for result in results:
+    failures = list[StopFailure]()
+    for sandbox, result in zip(runtime.sandboxes, results, strict=True):
         if isinstance(result, CriError):
-            failures.append(failure_text("KillPodSandbox", run.state.uid, result))
+            failures.append(stop_failure(sandbox.id, "KillPodSandbox", run.state.uid, result))
         elif isinstance(result, BaseException):
             raise result
-    return failures
+    await _end_hanging(run, failures, runtime.sandboxes)
+    return [failure.text for failure in failures]
 
 
 async def _remove_created(run: Execution, runtime: PodRuntime) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from actors.container_runtime import hanging_shims
 from actors.container_runtime.leaked_shims import LEAST_AGE_SECONDS, Shim, has_container, leaked, running, sweep
 
 OLD = LEAST_AGE_SECONDS + 1
@@ -81,6 +83,28 @@ def test_a_shim_with_a_running_container_is_not_ended(tmp_path: Path, shim: subp
     assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == ([], ["box"], []), "it is named"
     assert shim.poll() is None
     child.kill()
+
+
+@pytest.mark.parametrize("child_program", ["nginx"])
+def test_a_stopped_shim_whose_container_was_killed_is_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    shim.send_signal(signal.SIGSTOP)
+    (child,) = psutil.Process(shim.pid).children()
+    child.kill()
+    deadline = time.monotonic() + 10
+    while child.status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == (["box"], [], [])
+    shim.wait(5)
+
+
+@pytest.mark.parametrize("child_program", ["nginx"])
+def test_a_shim_that_hangs_is_ended_by_name_with_its_containers(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    shim.send_signal(signal.SIGSTOP)
+    (child,) = psutil.Process(shim.pid).children()
+    assert hanging_shims.end(f"{tmp_path}/other.sock", ["box"]) == []
+    assert hanging_shims.end(f"{tmp_path}/our.sock", ["another", "box"]) == ["box"]
+    shim.wait(5)
+    child.wait(5)
 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):

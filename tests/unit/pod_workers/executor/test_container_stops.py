@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.pod_workers.executor import container_stops
-from actors.pod_workers.executor.container_stops import PreStopObserver, terminate_all
+from actors.pod_workers.executor.container_stops import PreStopObserver, StopFailure, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import AnswerTooLarge, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, ExecResult
@@ -167,7 +167,7 @@ class Slow(Runtime):
         await self.ends[container_id].wait()
 
 
-def begun(runtime: Slow, count: int) -> asyncio.Task[list[str]]:
+def begun(runtime: Slow, count: int) -> asyncio.Task[list[StopFailure]]:
     observer = PreStopObserver(
         started=lambda _: None, unreached=lambda _: None, ended=lambda _: None, failed=lambda name, why: None
     )
