@@ -34,7 +34,7 @@ _GROUP_READS: Final = 0o440
 async def write(
     directory: str, files: Iterable[File], stamp: str, group: int | None, mounts: Iterable[str] = ()
 ) -> bool:
-    """Make the volume at `directory` have exactly these files. Returns whether anything changed.
+    """Make these the files of the volume at `directory`. Returns whether anything changed.
 
     `mounts`: the paths in it at which containers mount other volumes; a file of the volume with such a name wins.
     `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
@@ -43,16 +43,15 @@ async def write(
     desired = {"/".join(_check_path(file.path)): file for file in files}
     names = {path.split("/", 1)[0]: file.owner for path, file in desired.items()}
     points = [path for path in mounts if path.split("/", 1)[0] not in names]
-    kept = {path.split("/", 1)[0] for path in points}
     if await _same(directory, desired):
-        await _link_names(directory, names, kept)  # an earlier writer may have died before this step
+        await _link_names(directory, names)  # an earlier writer may have died before this step
         mount_points.make(directory, points, _mode(group), group)
         return False
     await _fill(f"{directory}/{stamp}", desired, group)
     remove_tree(f"{directory}/{_NEW}")
     os.symlink(stamp, f"{directory}/{_NEW}")
     os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
-    await _link_names(directory, names, kept)
+    await _link_names(directory, names)
     mount_points.make(directory, points, _mode(group), group)
     for name in os.listdir(directory):
         if name.startswith("..") and name not in {DATA, stamp}:
@@ -153,22 +152,19 @@ def _create(path: str, file: File, group: int | None) -> None:
         os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
 
 
-async def _link_names(directory: str, names: Mapping[str, int | None], kept: set[str]) -> None:
-    """`names`: with the owner of each link. `kept`: names of directories that stay, because containers have mounts
-    below them."""
+async def _link_names(directory: str, names: Mapping[str, int | None]) -> None:
+    """Link each name, and remove the other links. What else is in the volume stays: directories at which containers
+    mount volumes, and those of subPaths, which containers have mounted.
+
+    `names`: with the owner of each link.
+    """
     async for some in pieces(names.items(), _AT_ONCE):
         for name, owner in some:
             _link(directory, name, owner)
     async for found in pieces(os.listdir(directory), _AT_ONCE):
         for name in found:
-            if not name.startswith("..") and name not in names:
-                _remove_stale(f"{directory}/{name}", keep=name in kept)
-
-
-def _remove_stale(path: str, *, keep: bool) -> None:
-    """`keep`: a directory stays, because removing it would remove the mounts of containers."""
-    if not keep or os.path.islink(path):
-        remove_tree(path)
+            if name not in names and not name.startswith("..") and os.path.islink(f"{directory}/{name}"):
+                os.unlink(f"{directory}/{name}")
 
 
 def _link(directory: str, name: str, owner: int | None) -> None:

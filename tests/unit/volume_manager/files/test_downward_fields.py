@@ -124,6 +124,19 @@ async def test_files_that_are_no_longer_wanted_are_removed(tmp_path):
     assert (tmp_path / "one").read_text() == "2"
 
 
+async def test_the_directory_of_a_sub_path_outlives_changes_of_the_files(tmp_path):
+    """A container has it as a mount: without it, its next start fails, and what it writes is lost."""
+    await write(str(tmp_path), [File("old", b"1", 0o644)], "..t1", None)
+    (tmp_path / "sub/deep").mkdir(parents=True)
+    (tmp_path / "sub/file").write_text("written by the container")
+
+    assert not await write(str(tmp_path), [File("old", b"1", 0o644)], "..t2", None)
+    assert await write(str(tmp_path), [File("new", b"2", 0o644)], "..t3", None)
+
+    assert sorted(os.listdir(tmp_path)) == ["..data", "..t3", "new", "sub"]
+    assert sorted(os.listdir(tmp_path / "sub")) == ["deep", "file"]
+
+
 async def test_a_writer_that_died_before_the_last_link_is_completed(tmp_path):
     wanted = [File("one", b"1", 0o644)]
     await write(str(tmp_path), wanted, "..t1", None)
