@@ -29,5 +29,5 @@ def next_step(state: PodState, facts: StepInput) -> Step:
         if state.may_have_claims and not state.acquired.unprepared:
             # the last status waits for this: until then the claims must not go to a pod on another node
             return Step(state.did(RoundPart.UNPREPARE), () if RoundPart.UNPREPARE in state.done else (Unprepare(),))
-        return Step(state.with_attempts(state.attempts, waiting=None).after(PodWorkerEvent.STOPPED))
+        return Step(state.after(PodWorkerEvent.STOPPED))
     return Step(TryFailed(STILL_RUNS, facts.now).apply(state))

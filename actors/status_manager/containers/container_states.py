@@ -41,15 +41,16 @@ def state_of(
     view: ContainerStatusInput, container: Container, newest: CriContainer | None, *, init: bool
 ) -> tuple[ContainerState, ContainerState]:
     """The state, and the last state if the same instance determines it."""
-    waiting = view.waiting.get(container.name)
+    waiting = None if view.deleting else view.waiting.get(container.name)  # nothing of a deleted pod starts again
     if newest is not None and newest.state is CriContainerState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), NOTHING
     if newest is not None and newest.start_given_up and not view.ended:
         return _waits(view, waiting), NOTHING  # it is being created again: this end does not count
     if newest is not None and newest.state is CriContainerState.EXITED:
         ended = ContainerState(terminated=terminated_state(view, newest))
-        may_start = not (view.ended or view.deleting)
-        waits = waiting is not None and may_start and _starts_again(view.pod, container, newest, waiting, init=init)
+        waits = (
+            waiting is not None and not view.ended and _starts_again(view.pod, container, newest, waiting, init=init)
+        )
         return (_waits(view, waiting), ended) if waits else (ended, NOTHING)
     if newest is None and init and view.initialized and not is_sidecar(container):
         completed = ContainerStateTerminated(exitCode=0, reason="Completed", message=FORGOTTEN)

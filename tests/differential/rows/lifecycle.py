@@ -175,6 +175,12 @@ ROWS = [
         before=(at_once(without_cgroups),),
     ),
     Row(
+        "a pod that fails at its deadline still says why an init container could not start",
+        "kubelet_pods.go, convertToAPIContainerStatuses",
+        pod(initContainers=[c("i"), c("j", image="example.com/x:1")], activeDeadlineSeconds=20),
+        (ends("i", 0), waits(25), shows({"phase": "Failed", "init.j": "waiting ImagePullBackOff"})),
+    ),
+    Row(
         "a postStart hook runs once the container does",
         HOOKS,
         pod(c("a", lifecycle=hook("true"))),
