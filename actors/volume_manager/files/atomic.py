@@ -163,8 +163,13 @@ async def _link_names(directory: str, names: Mapping[str, int | None]) -> None:
             _link(directory, name, owner)
     async for found in pieces(os.listdir(directory), _AT_ONCE):
         for name in found:
-            if name not in names and not name.startswith("..") and os.path.islink(f"{directory}/{name}"):
-                os.unlink(f"{directory}/{name}")
+            if name not in names and not name.startswith(".."):
+                _remove_link(f"{directory}/{name}")
+
+
+def _remove_link(path: str) -> None:
+    if os.path.islink(path):
+        os.unlink(path)
 
 
 def _link(directory: str, name: str, owner: int | None) -> None:
