@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from fnmatch import fnmatchcase
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -17,12 +17,13 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.kube.pods import container_statuses
 from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context, like
+from supervision.protocol import FORK_SERVER
 from supervision.state_file import DamagedError
 
-from .inspection.node_pods import NoSuchPod, Object, PodNotKnown, find, of_name, why_not
+from .inspection.node_pods import NodePods, NoSuchPod, Object, PodNotKnown, find, of_name, why_not
 from .inspection.node_view import SILENT, NodeSight
 from .inspection.questions import from_sources, known_pods
-from .inspection.refused_manifests import names_in_refused
+from .inspection.refused_manifests import names_in_refused, refused_without_agent
 from .inspection.without_agent import pods_without_agent
 
 
@@ -32,8 +33,8 @@ def namespace_of(arguments: argparse.Namespace) -> str:
 
 
 def is_no_actor(context: Context) -> bool:
-    """Whether the name is no actor's. While no agent runs or answers, a name is one if no pod has it, or an actor may.
-    Raises CommandError: the agent may not be asked."""
+    """Whether the name is no actor's. While no agent runs or answers, it is one if an actor of some configuration has
+    it. Raises CommandError: the agent may not be asked."""
     if context.arguments.file or context.arguments.level is not None:
         return False
     name: str = context.arguments.actor
@@ -42,26 +43,17 @@ def is_no_actor(context: Context) -> bool:
     except CommandError as error:
         if error.code not in SILENT:
             raise
-        return not _may_be_actor(name) and _is_pod_without_agent(context, error)
-    return not any(one.name == name or one.name.endswith(f"/{name}") for one in actors)
+        return not _may_be_actor(name)
+    return name != FORK_SERVER and not any(one.name == name or one.name.endswith(f"/{name}") for one in actors)
 
 
 def _may_be_actor(name: str) -> bool:
-    """Whether an actor of some configuration has that name."""
-    from actors.tree import declarations, supervisors
+    """Whether a process of some configuration has that name, or one that ends so."""
+    from actors.tree import OPTIONAL, declarations, supervisors
 
-    known = [str(node.name) for node in declarations()] + [node.name for node in supervisors()]
-    return any(fnmatchcase(f"/{one}", f"*/{name}") or fnmatchcase(name, one) for one in known)
-
-
-def _is_pod_without_agent(context: Context, error: CommandError) -> bool:
-    """`error`: why no agent was asked."""
-    try:
-        found = pods_without_agent(context.arguments.root_dir, error, context.arguments.timeout)
-        find(found.pods, context.arguments.actor, by_runtime=True)
-    except (CommandError, NoSuchPod):
-        return False
-    return True
+    known = {*OPTIONAL, *(node.name for node in declarations()), *(node.name for node in supervisors()), FORK_SERVER}
+    end = re.sub(r"/\d+$", "/*", f"/{name}")  # a declaration has `*` in place of the number of a shard
+    return any(f"/{one}".endswith(end) for one in known)
 
 
 class LoggedPod(NamedTuple):
@@ -82,8 +74,7 @@ def find_pod(context: Context) -> LoggedPod:
         if silence.code not in SILENT:
             raise
         without = pods_without_agent(context.arguments.root_dir, silence, context.arguments.timeout)
-        view = NodeSight(without, error=silence)
-        return _decoded(view.pod(wanted, namespace_of(context.arguments)), without_agent=True)
+        return _decoded(_without_agent(context, without, silence), without_agent=True)
     answers = Answers(context, tree)
     pods, by_runtime, _removed = known_pods(answers)
     try:
@@ -97,6 +88,18 @@ def find_pod(context: Context) -> LoggedPod:
         raise CommandError(
             code, f"{why_not(error, refused, wanted, [unread] if unread else [], named)}{hint}"
         ) from None
+
+
+def _without_agent(context: Context, pods: NodePods, silence: CommandError) -> Object:
+    """Raises CommandError."""
+    view = NodeSight(msgspec.structs.replace(pods, refused=refused_without_agent(context)), error=silence)
+    wanted, namespace = context.arguments.actor, namespace_of(context.arguments)
+    try:
+        return view.pod(wanted, namespace)
+    except CommandError as error:
+        if error.code not in SILENT or context.arguments.pod or namespace or _may_be_actor(wanted):
+            raise
+        raise CommandError(error.code, f"no actor has the name {wanted}, and {error}") from None
 
 
 def _decoded(found: Object, *, without_agent: bool = False) -> LoggedPod:

@@ -87,7 +87,7 @@ def run(context: Context) -> int:
         if only_pods:
             options = "-c, --all-containers, --since-time, --previous and --timestamps"
             text = f"{options} are for logs of pods: `supervise logs --pod NAME`"
-            raise CommandError(REFUSED, text)
+            raise CommandError(USAGE, text)
         return actor_logs.run(context)
     return _of_pod(context)
 

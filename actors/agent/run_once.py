@@ -130,6 +130,9 @@ def run(words: Sequence[str]) -> int:
         return 128 + signal.SIGINT
     finally:
         _stop(process)
+    if failed and not outcomes and os.geteuid() != 0:
+        text = f"an agent mostly needs root, and this one ran with uid {os.geteuid()}: try {as_root(agent.root_dir)}"
+        sys.stderr.write(f"error: {text}\n")
     if outcomes or form:
         _show(outcomes, form)
     elif not failed:

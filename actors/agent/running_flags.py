@@ -32,8 +32,10 @@ def of_agent(flagz: Flagz) -> list[str]:
 def of_last_start(context: Context) -> list[str]:
     """The flags with which the agent that does not run was started last; empty if they are not known."""
     last = context.where.last_start()
-    named = [f"--root-dir={context.arguments.root_dir}"]
-    return [] if last is None or not last.flags else [*named, *last.flags]
+    if last is None or not last.flags:
+        return []
+    named = any(flag.startswith("--root-dir=") for flag in last.flags)
+    return [*([] if named else [f"--root-dir={context.arguments.root_dir}"]), *last.flags]
 
 
 @contextlib.contextmanager

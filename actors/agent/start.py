@@ -19,6 +19,7 @@ from actors.shared.config.commands import early_text
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file, default_root_dir
+from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.config.start.steps import announced, prepare
 from actors.shared.metrics import METRICS
 from actors.tree import AT_END, REFRESH, preload, tree
@@ -149,7 +150,7 @@ def _refuse(problems: list[str]) -> int:
     for problem in problems:
         sys.stderr.write(f"error: {problem}\n")
     why = ""
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 and not set(RUN_ONCE_FLAGS) <= set(sys.argv):  # `run-once` names its own command
         from supervision.cli.command import as_root
 
         why = f"; it needs root, and runs with uid {os.geteuid()}: try {as_root(default_root_dir())}"

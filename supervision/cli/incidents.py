@@ -17,6 +17,7 @@ from ..spare_incidents import SPARE_NAME, SpareIncidents, incident_id
 from .command import OK, REFUSED, CommandError, Context, like
 from .document import YAML, document_text
 from .text import duration, table, table_with_texts, terminal_columns
+from .tree import is_of
 
 HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
 _SPARE = ("WORK", "UPTIME", "BACK AFTER")
@@ -41,9 +42,9 @@ def run(context: Context) -> int:
     recorded = [*reading.incidents, *waiting.incidents, *spare.kept(path)]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
     known += [incident.actor for incident in recorded]
-    if arguments.actor and not any(_is_of(name, arguments.actor) for name in known) and known:
+    if arguments.actor and not any(is_of(name, arguments.actor) for name in known) and known:
         raise CommandError(REFUSED, f"there is no actor {arguments.actor}{like(arguments.actor, known)}")
-    found = [i for i in recorded if not arguments.actor or _is_of(i.actor, arguments.actor)]
+    found = [i for i in recorded if not arguments.actor or is_of(i.actor, arguments.actor)]
     found = found[-arguments.lines :] if arguments.lines else found
     if reading.damaged:
         print(f"supervise: {reading.damaged} damaged lines of {path} skipped", file=sys.stderr)  # noqa: T201
@@ -81,7 +82,7 @@ def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequ
             raise _unreadable(context, path, error) from None
         fresh = [one for one in recorded if incident_id(one) not in seen]
         seen |= {incident_id(one) for one in fresh}
-        found = [one for one in fresh if not arguments.actor or _is_of(one.actor, arguments.actor)]
+        found = [one for one in fresh if not arguments.actor or is_of(one.actor, arguments.actor)]
 
 
 def _unreadable(context: Context, path: Path, error: OSError) -> CommandError:
@@ -122,12 +123,6 @@ def _refuse(context: Context, path: Path) -> None:
         raise CommandError(REFUSED, f"{path} cannot be read: No such file or directory")
     if not path.parent.exists():
         raise context.not_running()
-
-
-def _is_of(name: str, wanted: str) -> bool:
-    """Whether it is the wanted actor or below it. The end of a name is enough: without an agent no tree completes
-    it."""
-    return f"/{wanted}/" in f"/{name}/"
 
 
 def _row(incident: Incident) -> tuple[str, ...]:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from ..logs import actor_of
-from ..protocol import Done, SetLogLevel, Tree
+from ..protocol import FORK_SERVER, Done, SetLogLevel, Tree
 from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
 from .line_array import LineArray
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
 from .text import duration
+from .tree import is_of
 
 DEFAULT_LINES: Final = 100
 TO_STDERR_ONLY: Final = (
@@ -95,7 +96,7 @@ def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
         text = line.rstrip("\n")
         actor = actor_of(text)
         if actor:
-            selected = not wanted or f"/{wanted}/" in f"/{actor}/"
+            selected = not wanted or is_of(actor, wanted)
         if selected:
             yield text
 
@@ -110,7 +111,7 @@ def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]
         tree = context.tree()
     except CommandError as error:
         return _of_last_start(context, error)
-    if actor:
+    if actor and actor != FORK_SERVER:
         actor = context.full_name(actor, tree)
     if file := file_of(tree):
         return of_file(Path(file), follow=follow), file, actor

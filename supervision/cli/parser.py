@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -46,6 +47,14 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         text = message.removeprefix("argument ").replace("expected one argument", "it needs a value")
         self.exit(USAGE, f"{self.prog}: {text}\n  see `{self.prog} --help`\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Also raises OSError if stdout cannot be written; argparse ignores that."""
+        if file is sys.stdout and message:
+            file.write(message)
+            file.flush()
+        else:
+            super()._print_message(message, file)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # subcommands report theirs
         found, rest = super().parse_known_args(args, namespace)

@@ -113,7 +113,7 @@ def _top(adding: _Adding) -> None:
         "-d", "--interval", type=positive, default=1.0, metavar="S", help="seconds between refreshes (default: 1)"
     )
     parser.add_argument(
-        "-n", "--count", type=count, default=0, metavar="N", help="end after N refreshes (default: never)"
+        "-n", "--count", type=count, default=0, metavar="N", help="end after N refreshes (default: 0, never)"
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from ..protocol import FORK_SERVER, ActorState, Tree
+from ..protocol import FORK_SERVER, ROOT, ActorState, Tree
 from .command import OK, Context
 from .document import WIDE
 from .health import is_unhealthy, of_actors
@@ -41,6 +41,12 @@ def chosen(tree: Tree, name: str) -> tuple[list[ActorState], str]:
             names.add(actor.name)
     shown = [actor for actor in tree.actors if actor.name in names]
     return shown, str(shown[0].parent)
+
+
+def is_of(name: str, wanted: str) -> bool:
+    """Whether it is the wanted actor or below it; all are below the root, except the fork server. The end of a name is
+    enough: without an agent no tree completes it."""
+    return f"/{wanted}/" in f"/{name}/" or (wanted == ROOT and name != FORK_SERVER)
 
 
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:

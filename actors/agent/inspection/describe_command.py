@@ -11,7 +11,7 @@ import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
-from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context
+from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context, as_typed
 from supervision.cli.document import WIDE
 from supervision.cli.text import terminal_columns
 from supervision.protocol import Tree
@@ -135,7 +135,7 @@ def _description(context: Context, seen: NodeSight, recent: RecentEvents | None,
         its = event_rows.of_object(recent.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
     since = recent.since if recent is not None else 0.0
     return Description(
-        pod, pod_worker(pod, seen.workers), report, its, list(dict.fromkeys(problems)), since,
+        pod, pod_worker(pod, seen.workers), report, its, list(dict.fromkeys(map(as_typed, problems))), since,
         removed=uid in found.removed, wide=context.arguments.output == WIDE,
     )  # fmt: skip
 

@@ -92,9 +92,9 @@ def _show_events(context: Context, shown: _Shown) -> int:
         text = table_with_texts(header, rows, terminal_columns(sys.stdout), shown.widths)
         print_lines(*(line for lines in (text[1:] if shown.counts or arguments.no_headers else text) for line in lines))
     elif first and arguments.watch:
-        warn(f"{_no_events_text(_wanted_pod(arguments), found, now)}; waiting for one")
+        warn(f"{_no_events_text(arguments, found, now)}; waiting for one")
     elif first:
-        print_lines(_no_events_text(_wanted_pod(arguments), found, now))
+        print_lines(_no_events_text(arguments, found, now))
     shown.counts.update((event_rows.identity(event), event.count) for event in fresh)
     return code
 
@@ -121,12 +121,14 @@ def _wanted_pod(arguments: argparse.Namespace) -> str:
     return str(arguments.pod or arguments.of)
 
 
-def _no_events_text(pod: str, seen: RecentEvents, now: float) -> str:
-    """The text if there are no events of the pod or namespace, but others exist."""
+def _no_events_text(arguments: argparse.Namespace, seen: RecentEvents, now: float) -> str:
+    """The text if there are no events of the pod, namespace or types, but others exist."""
     if not seen.events:
         return event_rows.none_since(seen.since, now)
+    pod = _wanted_pod(arguments)
     hint = did_you_mean(pod, sorted({event.name for event in seen.events if event.kind == "Pod"}))
-    return f"no events of {pod or 'that namespace'}{hint}: `supervise events` shows all"
+    wanted = f"of {pod}" if pod else "of that namespace" if arguments.namespace else ""
+    return " ".join(filter(None, ("no", *arguments.types, "events", wanted))) + f"{hint}: `supervise events` shows all"
 
 
 def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:

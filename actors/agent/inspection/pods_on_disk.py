@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,16 @@ class _Bundle(msgspec.Struct):
     annotations: dict[str, str]
 
 
+class _Task(NamedTuple):
+    """A container or sandbox that runs."""
+
+    id: str
+    started_ns: int
+    """Since 1970."""
+    notes: dict[str, str]
+    """The annotations, without `_KEY`."""
+
+
 _SPEC: Final = msgspec.json.Decoder(_Bundle)
 
 
@@ -39,39 +49,43 @@ def pods_on_disk(start: StartRecord, uids: Sequence[str]) -> list[Object]:
     found = []
     for uid in uids:
         namespace, name, directory = logs.get(uid, ("", uid, ""))
-        containers = [
-            _container(uid, task, directory) for task in tasks.get(uid, ()) if f"{_KEY}container-name" in task
-        ]
+        of_pod = tasks.get(uid, ())
+        containers = [_container(uid, task, directory) for task in of_pod if "container-name" in task.notes]
+        made_ns = min((task.started_ns for task in of_pod if "container-name" not in task.notes), default=0)
         containers += _others(uid, directory, {one.name for one in containers})
         notes = {} if "-" in uid else {CONFIG_SOURCE: SOURCE_FILE}  # the UID of a static pod is a hash
-        box = Sandbox(id="", pod_uid=uid, pod_name=name, pod_namespace=namespace, annotations=notes)
+        box = Sandbox(id="", pod_uid=uid, pod_name=name, pod_namespace=namespace, annotations=notes, created_ns=made_ns)
         pod = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=[box], containers=containers)
         found.append(of_runtime(pod))
     return found
 
 
-def _tasks(start: StartRecord) -> dict[str, list[dict[str, str]]]:
-    """The annotations of the containers that run, by the UID of their pod."""
-    found: dict[str, list[dict[str, str]]] = {}
+def _tasks(start: StartRecord) -> dict[str, list[_Task]]:
+    """What runs, by the UID of its pod, in the order in which it was started: mostly that of the pod's containers."""
+    found: dict[str, list[_Task]] = {}
     runtime = ManagedRuntime(root=start.managed_root, state=start.managed_state)
     for bundle in sorted(Path(runtime.tasks).glob("*")):
         try:
-            notes = _SPEC.decode((bundle / "config.json").read_bytes()).annotations
-            if is_alive(int((bundle / "init.pid").read_text())):
-                found.setdefault(notes[f"{_KEY}sandbox-uid"], []).append({**notes, "id": bundle.name})
+            annotations = _SPEC.decode((bundle / "config.json").read_bytes()).annotations
+            notes = {key.removeprefix(_KEY): value for key, value in annotations.items() if key.startswith(_KEY)}
+            pid = bundle / "init.pid"
+            if is_alive(int(pid.read_text())):
+                task = _Task(bundle.name, pid.stat().st_mtime_ns, notes)
+                found.setdefault(notes["sandbox-uid"], []).append(task)
         except (OSError, *UNREADABLE, KeyError):
             continue  # it has ended, or is half made
-    return found
+    return {uid: sorted(tasks, key=lambda task: task.started_ns) for uid, tasks in found.items()}
 
 
-def _container(uid: str, notes: dict[str, str], logs: str) -> CriContainer:
-    name = notes[f"{_KEY}container-name"]
+def _container(uid: str, task: _Task, logs: str) -> CriContainer:
+    name = task.notes["container-name"]
     return CriContainer(
-        id=notes["id"],
+        id=task.id,
         name=name,
         pod_uid=uid,
         state=CriContainerState.RUNNING,
-        image=notes.get(f"{_KEY}image-name", ""),
+        image=task.notes.get("image-name", ""),
+        started_ns=task.started_ns,
         attempt=_last_log(f"{logs}/{name}") if logs else 0,
     )
 

@@ -12,11 +12,12 @@ from typing import Final
 
 from actors.agent.other_kubelets import kubelet_on, kubelets
 from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.flags import parsing
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
-from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context
+from supervision.cli.command import NOT_WELL, OK, REFUSED, USAGE, CommandError, Context
 from supervision.cli.document import document_text
 from supervision.cli.streams import finishing
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
@@ -57,6 +58,8 @@ def run(context: Context) -> int:
     except PermissionError as error:
         raise CommandError(REFUSED, _permission_text(error.filename, context)) from None
     except OSError as error:
+        if error.filename is None:  # of the output
+            raise
         raise CommandError(REFUSED, f"{error.filename}: {error.strerror}") from None
 
 
@@ -189,7 +192,8 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
     try:
         agent = load([f"--root-dir={root_dir}", *flags], recover=False)
     except ConfigErrors as error:
-        raise CommandError(REFUSED, "; ".join(str(problem) for problem in error.problems)) from None
+        code = USAGE if parsing.parse(flags).problems else REFUSED
+        raise CommandError(code, "; ".join(str(problem) for problem in error.problems)) from None
     return [*known, start_records.record_of(agent)]
 
 

@@ -57,8 +57,9 @@ class _AcceptedShells(Context):
             )
         if reply is Configz:
             return Configz(json.dumps({"kubeletconfig": {"podLogsDir": str(self._directory)}}).encode())
+        root = ActorState(name="root", parent="fork_server", kind="supervisor", state="running")
         actor = ActorState(name="pleg", parent="root", kind="actor", state="running")
-        return Tree(pid=1, uptime=1.0, state="ready", actors=[actor], log_file=str(self.log))
+        return Tree(pid=1, uptime=1.0, state="ready", actors=[root, actor], log_file=str(self.log))
 
 
 def pod(name: str, *containers: str, restarts: int = 1) -> dict[str, Any]:
@@ -100,10 +101,10 @@ def shown(node: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def refusal(node: Path, *words: str) -> str:
+def refusal(node: Path, *words: str, code: int = REFUSED) -> str:
     with pytest.raises(CommandError) as caught:
         run(_AcceptedShells(node, [pod("web", "main"), pod("two", "a", "b")], *words))
-    assert caught.value.code == REFUSED
+    assert caught.value.code == code
     return str(caught.value)
 
 
@@ -191,13 +192,23 @@ def test_each_line_of_a_pod_may_begin_with_its_time(node: Path, capsys: pytest.C
     time_of_it, _, text = found.partition(" ")
     assert text == "main of web"
     assert abs(time.time() - 5 - datetime.fromisoformat(time_of_it).timestamp()) < 60
-    assert "--timestamps" in refusal(node, "pleg", "--timestamps")
+    assert "--timestamps" in refusal(node, "pleg", "--timestamps", code=USAGE)
 
 
 def test_the_name_of_an_actor_wins_unless_the_kind_is_pod(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "of the actor" in shown(node, capsys, "pleg")
     assert shown(node, capsys, "--pod", "pleg", "--tail", "1") == "main of pleg\n"
     assert "of the actor" in shown(node, capsys)
+
+
+def test_the_root_has_all_below_it_and_the_fork_server_its_own_lines(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = 'E1120 20:07:51.000000    1000 a.py:1] "pleg ended" logger="fork_server"\n'
+    (node / "agent.log").write_text((node / "agent.log").read_text() + ended)
+    assert "of the actor" in (said := shown(node, capsys, "root"))
+    assert "pleg ended" not in said
+    assert shown(node, capsys, "fork_server") == ended
 
 
 def test_the_runtime_describes_the_pod_while_the_status_manager_is_wedged(
@@ -244,7 +255,7 @@ def test_a_name_of_neither_pod_nor_actor_is_refused(node: Path) -> None:
     text = refusal(node, "wev")
     assert "there is no pod wev on this node, did you mean web?" in text
     assert "nor an actor of that name" in text
-    assert "for logs of pods" in refusal(node, "pleg", "-c", "main")
+    assert "for logs of pods" in refusal(node, "pleg", "-c", "main", code=USAGE)
 
 
 def test_a_pod_whose_manifest_is_refused_has_the_reason_in_place_of_a_log(node: Path) -> None:
@@ -327,9 +338,17 @@ def test_the_log_of_a_pod_is_shown_while_no_agent_runs(stopped: Path, capsys: py
 
 
 def test_without_an_agent_a_name_that_an_actor_has_is_the_actors(stopped: Path) -> None:
-    for name in ("pleg", "worker/0", "pod_workers", "nobodys"):
+    for name in ("pleg", "worker/0", "pod_workers/worker/7", "container_runtime", "root", "fork_server"):
         with pytest.raises(CommandError, match="no agent is running") as raised:
             run(_WithoutAgent(stopped, name))
         assert raised.value.code == NOT_RUNNING
-    with pytest.raises(CommandError, match="no pod nope is known"):
+        assert "no pod" not in str(raised.value)
+    with pytest.raises(CommandError, match=r"^no pod nope is known"):
         run(_WithoutAgent(stopped, "nope", "--pod"))
+
+
+@pytest.mark.parametrize("words", ["nope", "nope -c main", "pleg/nope", "nope -o json"])
+def test_without_an_agent_a_name_that_nothing_has_is_an_error(words: str, stopped: Path) -> None:
+    with pytest.raises(CommandError, match=r"no actor has the name .*, and no pod .* is known: no agent") as raised:
+        run(_WithoutAgent(stopped, *words.split()))
+    assert raised.value.code == NOT_RUNNING

@@ -107,6 +107,7 @@ def test_a_traceback_belongs_to_the_line_before_it_and_a_supervisor_has_those_be
     ]
     assert len(list(of_actor(LINES, "pod_workers"))) == 4
     assert len(list(of_actor(LINES, "pleg"))) == 1
+    assert list(of_actor(LINES, "root")) == list(of_actor(LINES, ""))
     assert len(list(of_actor(LINES, ""))) == len(LINES)
 
 

@@ -46,9 +46,10 @@ def test_a_terminal_without_unicode_gets_ascii(command: str, tmp_path: Path) -> 
     assert out.read_bytes().isascii()
 
 
-def test_a_full_disk_is_reported_and_no_success(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["config show", "status --help", "", "reset --dry-run"])
+def test_a_full_disk_is_reported_and_no_success(command: str, tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
-        code, said = run("config show", tmp_path, full.fileno())
+        code, said = run(command, tmp_path, full.fileno())
     assert code == 1
     assert said.endswith("supervise: the output cannot be written: No space left on device\n")
 

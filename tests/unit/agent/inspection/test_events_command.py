@@ -93,6 +93,22 @@ def test_events_of_the_node_are_chosen_by_its_kind(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "no events of node/n2: `supervise events` shows all\n"
 
 
+@pytest.mark.parametrize(
+    ("types", "namespace", "said"),
+    [
+        (["Normal"], "", "no Normal events: `supervise events` shows all\n"),
+        ([], "attic", "no events of that namespace: `supervise events` shows all\n"),
+    ],
+)
+def test_events_that_there_are_none_of_are_named_as_they_were_asked_for(
+    types: list[str], namespace: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Asked("m")
+    asked.arguments.types, asked.arguments.namespace = types, namespace
+    assert events(asked) == 0  # type: ignore[arg-type]
+    assert capsys.readouterr().out == said
+
+
 def test_the_times_of_a_document_are_those_of_the_api(capsys: pytest.CaptureFixture[str]) -> None:
     asked = Asked("m")
     asked.arguments.output = "json"

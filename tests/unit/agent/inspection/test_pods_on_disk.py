@@ -66,6 +66,22 @@ def test_a_container_whose_shim_lives_runs_and_one_that_has_ended_does_not(root:
     assert find(found.pods, "web", by_runtime=True)["metadata"]["uid"] == STATIC, "by the name in its manifest"
 
 
+def test_containers_are_in_the_order_of_their_start_and_the_pod_has_an_age(root: Path) -> None:
+    tasks = root.parent / "run" / "state" / "io.containerd.runtime.v2.task" / "k8s.io"
+    for name, start in (("a-side", 30), ("z-first", 20), ("m-pause", 10)):
+        bundle = tasks / name
+        bundle.mkdir()
+        notes = {"sandbox-uid": STATIC, **({} if name == "m-pause" else {"container-name": name})}
+        annotations = {f"io.kubernetes.cri.{key}": value for key, value in notes.items()}
+        (bundle / "config.json").write_text(json.dumps({"annotations": annotations}))
+        (bundle / "init.pid").write_text(str(os.getpid()))
+        os.utime(bundle / "init.pid", (start, start))
+    pod = find(pods_without_agent(str(root), GONE, 1.0).pods, "web", by_runtime=True)
+    assert [one["name"] for one in pod["spec"]["containers"]] == ["z-first", "a-side", "main"]
+    assert pod["status"]["startTime"] == "1970-01-01T00:00:10Z"
+    assert pod["status"]["containerStatuses"][0]["state"] == {"running": {"startedAt": "1970-01-01T00:00:20Z"}}
+
+
 def test_a_runtime_that_cannot_be_reached_is_named(root: Path) -> None:
     record(root)
     found = pods_without_agent(str(root), GONE, 5.0)
