@@ -74,9 +74,12 @@ class Holdings:
         return key in self._committed
 
     def taken(self, resource: str, uid: str = "", container: str = "") -> frozenset[str]:
-        """The devices that are allocated or reserved, but not those that this container may exchange; container '':
-        that this pod may."""
-        return frozenset(one for _, devices in self._taken_devices(resource, uid, container) for one in devices)
+        """The devices that are allocated or reserved, but not those that this container may exchange, although a later
+        container of the pod is to have them after it; container '': that this pod may."""
+        key = Key(uid, container, resource)
+        own = self._reserved.get(key, frozenset()) if key not in self._committed else frozenset()
+        taken = (devices for _, devices in self._taken_devices(resource, uid, container))
+        return frozenset[str]().union(*taken).difference(own)
 
     def _taken_devices(self, resource: str, uid: str = "", container: str = "") -> Iterator[tuple[Key, frozenset[str]]]:
         yield from ((key, share.ids) for key, share in self._shares.items() if key.resource == resource)

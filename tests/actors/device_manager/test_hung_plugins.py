@@ -73,6 +73,23 @@ async def test_reserved_devices_stay_exclusive_while_the_plugin_never_answers(no
         await node.harness.stop()
 
 
+async def test_an_init_container_is_given_the_device_that_was_reserved_for_it_and_for_the_next_one(node: Node) -> None:
+    first = DeviceRequest(uid="u", container="init", amounts={THING: 1})
+    second = DeviceRequest(uid="u", container="c", amounts={THING: 1}, finished=["init"])
+    async with node.harness:
+        with node.plugin(devices={"a@0": HEALTHY, "b@1": HEALTHY}).running() as plugin:
+            await node.join(plugin)
+            for request in (first, second):
+                question = ReserveDevices(request=request, mask=0b01)
+                assert await node.harness.deliver(question) == DevicesReserved(served=True)
+            assert await reserve(node, "v", mask=0b10) == DevicesReserved(served=True)
+            for request in (first, second):
+                answer = await node.harness.deliver(AllocateDevices(request=request, mask=0b01), timeout=30)
+                assert isinstance(answer, DevicesAllocated)
+            assert await node.held() == {"u/init": {"a"}, "u/c": {"a"}}
+        await node.harness.stop()
+
+
 async def test_a_repeated_question_does_not_change_a_running_allocation(node: Node) -> None:
     async with node.harness:
         with node.plugin(devices=FOUR, preferred=["d"], hanging={"Allocate"}).running() as plugin:

@@ -50,6 +50,17 @@ def test_a_reservation_may_change_until_the_plugin_allocates_it() -> None:
     assert not holdings.taken("v/x")
 
 
+def test_a_reserved_device_stays_free_for_the_init_container_while_the_next_one_is_to_have_it_too() -> None:
+    holdings, first = Holdings(), Key("u", "init", "v/x")
+    holdings.reserve(first, {"a"})
+    assert holdings.reusable("u", "c", "v/x", ["init"]) == {"a"}
+    holdings.reserve(Key("u", "c", "v/x"), {"a"})
+    assert holdings.taken("v/x", "u", "init") == frozenset()
+    assert holdings.taken("v/x", "u", "other") == holdings.taken("v/x", "w", "init") == {"a"}
+    holdings.reserve(first, {"a"}, committed=True)
+    assert holdings.taken("v/x", "u", "init") == {"a"}
+
+
 def test_devices_of_an_init_container_are_reusable_unless_another_container_has_them() -> None:
     holdings = Holdings()
     holdings.allocate(Key("u", "init", "v/x"), share("a", "b"))
