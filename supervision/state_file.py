@@ -18,6 +18,7 @@ from .errors import UNREADABLE, error_reason
 T = TypeVar("T")
 MAX_BYTES: Final = 64 << 20
 """The largest file that is read."""
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotAFileError(OSError):
@@ -49,10 +50,8 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
     place of the file is renamed to `<name>.damaged`. Raises OSError.
     """
     path = Path(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)  # others may write to the directory: opening a FIFO would block
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    temporary = f"{path.parent}/.{path.name}.{os.getpid()}"
+    descriptor = _open_new(temporary)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -60,14 +59,28 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         try:
-            temporary.replace(path)
+            os.replace(temporary, path)
         except IsADirectoryError:
             set_aside(path)
-            temporary.replace(path)
-        if sync:
-            _sync_directory(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+            os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    if sync:
+        _sync_directory(path.parent)
+
+
+def _open_new(path: str) -> int:
+    """A descriptor of a new file. What bears its name is removed first: others may write to the directory, and opening
+    a FIFO would block."""
+    try:
+        return os.open(path, _NEW, 0o600)
+    except FileExistsError:
+        os.unlink(path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    return os.open(path, _NEW, 0o600)
 
 
 def _damaged_path(path: Path) -> Path:

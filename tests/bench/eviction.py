@@ -27,7 +27,7 @@ WAIT_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.005
 EATER: Final = "eater"
 EATS: Final = (
-    f"trap 'exit 0' TERM; sleep 2; i=0; while [ $i -lt {PODS_MIB // STEP_MIB - 5} ]; do"
+    f"trap 'exit 143' TERM; sleep 2; i=0; while [ $i -lt {PODS_MIB // STEP_MIB - 5} ]; do"
     f" dd if=/dev/zero of=/memory/$i bs=1M count={STEP_MIB} 2>/dev/null; i=$((i+1)); sleep 0.1; done;"
     " while :; do sleep 0.2; done"
 )

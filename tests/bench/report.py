@@ -27,6 +27,7 @@ BARS: Final = {
     "hang.replaced": "12 s",
     "config.load": "0.03 s",
     "admission.all": "floor + 2 ms",
+    "admission.all.cpu": "floor + 2 ms",
     "managers.eviction.cpu": "floor + 0.5 points",
     "managers.eviction.pss": "floor + 9.5 MiB",
     "eviction.polling": "12 s",

@@ -115,7 +115,8 @@ def allocate(
     if affinity is not None and affinity.mask is not None:
         aligned = free & _cpus_of_mask(policy, affinity.mask)
         taken = take(policy, aligned, min(count, len(aligned)))
-    taken |= take(policy, free - taken, count - len(taken))
+    if len(taken) < count:
+        taken |= take(policy, free - taken, count - len(taken))
     return state.with_container(uid, container.name, taken)
 
 

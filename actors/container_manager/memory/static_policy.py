@@ -106,12 +106,11 @@ def allocate(state: MemoryState, pod: Pod, container: Container, affinity: Topol
 def _mask(state: MemoryState, pod: Pod, amounts: Amounts, affinity: TopologyHint | None) -> int:
     """The affinity's nodes, extended if they have too little; without an affinity, the best nodes. Raises
     AllocationError."""
-    found = _possible(state, pod, amounts)
     preferred = affinity is not None and affinity.preferred
     mask = affinity.mask if affinity is not None else None
     if mask is None:
         text = "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
-        best = _best_hint(found, text)
+        best = _best_hint(_possible(state, pod, amounts), text)
         if preferred and not best.preferred:
             raise AllocationError("[memorymanager] failed to find the default preferred hint")
         return best.mask or 0
@@ -119,7 +118,8 @@ def _mask(state: MemoryState, pod: Pod, amounts: Amounts, affinity: TopologyHint
         return mask
     given = mask
     text = "failed to find NUMA nodes to extend the current topology hint"
-    best = _best_hint([hint for hint in found if (hint.mask or 0) & given == given], text)
+    found = [hint for hint in _possible(state, pod, amounts) if (hint.mask or 0) & given == given]
+    best = _best_hint(found, text)
     if preferred and not best.preferred:
         raise AllocationError("[memorymanager] failed to find the extended preferred hint")
     return best.mask or 0
