@@ -59,12 +59,15 @@ def state_of(
 
 
 def _starts_again(pod: Pod, container: Container, ended: CriContainer, waiting: Waiting, *, init: bool) -> bool:
-    """Whether an ended container waits for a restart. A container whose start or postStart hook failed, and whose
-    policy does not restart it, does not wait. Any other may have been stopped for a restart, under any policy.
+    """Whether an ended container waits for a restart. One that its policy restarts has ended, as in the kubelet, until
+    there is a reason to wait. A container whose start or postStart hook failed, and whose policy does not restart it,
+    does not wait. Any other may have been stopped for a restart, under any policy.
     """
+    by_policy = may_restart(pod, container, ended.exit_code, init=init)
+    if waiting.reason in ("", *DEFAULT_REASONS):
+        return not by_policy
     failed = ended.reason == START_ERROR or waiting.reason == POST_START_ERROR
-    restarting = waiting.reason == RESTARTING_ALL or not failed
-    return restarting or may_restart(pod, container, ended.exit_code, init=init)
+    return by_policy or waiting.reason == RESTARTING_ALL or not failed
 
 
 def _waits(view: ContainerStatusInput, waiting: Waiting | None) -> ContainerState:

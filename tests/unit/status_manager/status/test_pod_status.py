@@ -136,6 +136,16 @@ def test_the_end_of_a_container_that_is_not_restarted_after_all_is_not_its_last_
     assert (present(status.state.terminated).exitCode, status.lastState.terminated) == (1, None)
 
 
+@pytest.mark.parametrize(
+    ("spec", "code", "shown"),
+    [({}, 137, "terminated"), ({}, 0, "terminated"), (FAILURE, 137, "terminated"), (FAILURE, 0, "waiting")],
+)
+def test_a_container_stopped_for_a_restart_waits_only_if_its_end_would_count_as_the_last_one(spec, code, shown):
+    status = look(pod_of(spec), ran(code=code), waiting={"a": Waiting("ContainerCreating")})
+    (one,) = status.containerStatuses
+    assert (getattr(one.state, shown) is not None, status.phase) == (True, "Running")
+
+
 def test_a_container_that_could_not_be_started_started_at_zero():
     status = look(pod_of(), ran(code=128, reason="StartError", started_ns=0)).containerStatuses[0]
     end = status.state.terminated or status.lastState.terminated
