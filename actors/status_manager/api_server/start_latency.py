@@ -36,8 +36,10 @@ class StartLatency:
         self._measured.pop(uid, None)
 
     def first_running(self, tracked: TrackedPod, now: float) -> None:
-        """The pod is Running for the first time; the latency counts from when this node first saw it."""
-        started_at = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
+        """The pod is Running for the first time; the latency counts from when this agent first saw it. The annotation
+        of a static pod may be older: it has the time of its file, also after a reboot."""
+        seen = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN))
+        started_at = max(seen, tracked.first_seen)
         self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - started_at))
 
     def watched(self, pod: ApiPod, tracked: TrackedPod | None, now: float) -> None:

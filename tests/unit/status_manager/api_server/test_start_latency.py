@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,14 @@ def test_pods_that_started_before_the_agent_are_not_measured():
     latency = StartLatency(metrics)
     latency.watched(api_pod(RUNNING, startTime="2023-11-14T22:13:20Z"), known(), CREATED + 6)
     assert measured(metrics) == {}
+
+
+@pytest.mark.parametrize(("seen", "latency"), [("2022-01-01T00:00:00Z", 6.0), ("2023-11-14T22:13:22.5Z", 3.5)])
+def test_a_static_pod_is_measured_from_when_the_agent_saw_it_however_old_its_file_is(seen, latency):
+    metrics, pod = Metrics(), known()
+    pod.pod.metadata.annotations["kubernetes.io/config.seen"] = seen
+    StartLatency(metrics).first_running(pod, CREATED + 6)
+    assert measured(metrics) == {"pod_start_duration_seconds": latency}
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted).map(tuple)))
