@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .errors import RuntimeFailure
 
 MAX_BYTES: Final = 4095
@@ -39,7 +41,7 @@ def has_entrypoint(info: str) -> bool:
     containerd and CRI-O have it: JSON with the image's OCI configuration. True if it cannot be read."""
     try:
         return bool(msgspec.json.decode(info, type=_Info).spec.config.entrypoint)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.shared.cri.errors import CriError, RuntimeFailure
-from actors.shared.cri.program_names import MAX_BYTES
+from actors.shared.cri.program_names import MAX_BYTES, has_entrypoint
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime
@@ -65,3 +65,8 @@ async def test_an_image_is_looked_at_for_long_arguments_only() -> None:
     with pytest.raises(CriError):
         await fake.client().create_container("s", config, sandbox_config())
     assert not fake.requests_for("ImageStatus")
+
+
+@pytest.mark.parametrize("info", ["", "{", "[" * 100_000, '{"imageSpec": 1}'])
+def test_an_image_whose_configuration_cannot_be_read_may_have_a_program(info: str) -> None:
+    assert has_entrypoint(info)
