@@ -14,12 +14,13 @@ from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0
-_ORDERED = ("stopped", "restarting", "parent", "fork_server")
+ORDERED = ("stopped", "restarting", "parent", "fork_server")
+"""The causes of ends that were ordered: they are no incidents."""
 
 
 def is_incident(child: ProcessEntry, exited: Exited) -> bool:
     """Whether an end is a fault: it had no order, and it is not normal for its restart type."""
-    if exited.cause in _ORDERED:
+    if exited.cause in ORDERED:
         return False
     if ended_orderly(exited):
         return child.policy.restart == "permanent"
