@@ -138,24 +138,29 @@ def decode_versioned(raw: bytes, kind: type[T], version: int) -> T:
 
 
 class StateFile(Generic[T]):
-    """A value in a private file. A file that is damaged or of another version is renamed to `<name>.damaged`."""
+    """A value in a private file. A file that is damaged or of another version is renamed to `<name>.damaged`, if the
+    disk lets it."""
 
     def __init__(self, path: Path | str, kind: type[T], version: int = 1, *, sync: bool = True) -> None:
         self.path = Path(path)
         self._kind, self._version, self._sync = kind, version, sync
 
     def load(self) -> T | None:
-        """The value; None if there is no file. Raises OSError; DamagedError after renaming the file."""
+        """The value; None if there is no file. Raises OSError; DamagedError, which says what became of the file."""
         try:
             raw = read_private(self.path)
             return decode_versioned(raw, self._kind, self._version)
         except FileNotFoundError:
             return None
         except (DamagedError, NotAFileError) as error:
-            with suppress(OSError):
-                self.path.replace(self.damaged_path)
-            why = error_reason(error)
-            raise DamagedError(f"{self.path} is damaged and set aside: {why}") from None
+            raise DamagedError(f"{self.path} is damaged{self._set_aside()}: {error_reason(error)}") from None
+
+    def _set_aside(self) -> str:
+        try:
+            self.path.replace(self.damaged_path)
+        except OSError as error:
+            return f", and cannot be set aside ({error_reason(error)})"
+        return " and set aside"
 
     def save(self, value: T) -> None:
         """Raises OSError."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -48,12 +47,17 @@ class ReadinessFile:
         try:
             found = msgspec.json.decode(data, type=_File)
         except UNREADABLE as error:
-            self.problem = f"{self.path} is damaged and set aside: {error}"
-            with suppress(OSError):  # if it cannot be renamed, the next write replaces it
-                os.replace(self.path, f"{self.path}.damaged")
+            self.problem = f"{self.path} is damaged{self._set_aside()}: {error}"
             return
         if found.version == VERSION:
             self._pods = found.pods
+
+    def _set_aside(self) -> str:
+        try:
+            os.replace(self.path, f"{self.path}.damaged")
+        except OSError:
+            return ", and the next write replaces it"
+        return " and set aside"
 
     def get(self, uid: str, container_id: str) -> Readiness | None:
         return self._pods.get(uid, {}).get(container_id)
