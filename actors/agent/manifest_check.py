@@ -115,9 +115,8 @@ def check_manifests(names: Sequence[str], stdin: BinaryIO, *, allow_references: 
             errors.append(ManifestProblem(path, "", str(error.strerror)))
         except ManifestError as error:
             errors += [ManifestProblem(path, one.path, one.text) for one in error.errors]
-    for text in choose([pods], {}).errors:
-        place, _, problem = text.partition(": ")
-        errors.append(ManifestProblem(place, "metadata.name", problem))
+    for duplicate in choose({SOURCE_FILE: pods}, {}).duplicates:
+        errors.append(ManifestProblem(duplicate.pod.place, "metadata.name", duplicate.problem))
     return CheckedManifests(paths, errors)
 
 

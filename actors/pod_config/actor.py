@@ -22,7 +22,7 @@ from actors.pod_workers.messages import (
 )
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
-from actors.shared.kube.names import SOURCE_API
+from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pods import grace_period
 from actors.shared.lists_in_parts import ListsInParts
 from supervision.actor import Actor, Address, on
@@ -32,7 +32,7 @@ from .manifests.manifest import StaticPod
 from .manifests.manifest_reader import ManifestReader
 from .messages import GetSources, PodQuarantined, PodSources, SourcePod, SourcePods, SourceState
 from .pods.config_seen import SeenTimes
-from .pods.merged_pods import PodCandidate, choose, operations
+from .pods.merged_pods import DuplicatePod, PodCandidate, choose, operations
 from .pods.name_conflict import NameConflicts
 from .sources.api_source import ApiSource, InvalidPod
 from .sources.http_source import UrlSource
@@ -59,8 +59,7 @@ class PodConfig(Actor):
         self._quarantined = QuarantinedManifests()
         self._validation_events = ValidationEvents(self)
         self._errors: list[str] = []
-        self._duplicates: list[str] = []
-        """An error for each pod that was not chosen."""
+        self._duplicates: list[DuplicatePod] = []
         self._conflicts = NameConflicts()
         self._ready = False
         self._lists = ListsInParts(self)
@@ -120,11 +119,15 @@ class PodConfig(Actor):
     # -- updates for the pod workers -------------------------------------------------------------------------------
     def _update(self) -> None:
         """Merge the sources and send the pod workers the changes."""
-        sources = [self._from_files(), self._from_url(), self._api.candidates]
+        sources = {
+            SOURCE_FILE: self._from_files(),
+            SOURCE_HTTP: self._from_url(),
+            SOURCE_API: self._api.candidates,
+        }
         chosen = choose(sources, self._chosen)
         before, self._chosen = self._chosen, chosen.pods
-        self._duplicates = chosen.errors
-        self._report(chosen.errors)
+        self._duplicates = chosen.duplicates
+        self._report(chosen.duplicates)
         self._validation_events.name_conflicts(chosen.name_conflicts)
         self._seen_times.keep(chosen.pods)
         self._quarantined.forget_changed(self._data_of)
@@ -206,9 +209,9 @@ class PodConfig(Actor):
         sources = Sources(self._files, self._url, None if self.agent.standalone else self._api)
         return source_states(sources, self._duplicates, self._quarantined, was_ready=self._ready)
 
-    def _report(self, duplicates: list[str]) -> None:
+    def _report(self, duplicates: list[DuplicatePod]) -> None:
         """Log new errors; count all errors."""
-        errors = (self._files.errors() if self._files else []) + duplicates
+        errors = [*(self._files.errors() if self._files else []), *map(str, duplicates)]
         if self._files is not None and (problem := self._files.save_last_good()):
             errors.append(problem)
         for text in errors:

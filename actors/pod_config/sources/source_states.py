@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import NamedTuple
 
 from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 
 from ..messages import SourceState
+from ..pods.merged_pods import DuplicatePod
 from .api_source import ApiSource
 from .http_source import UrlSource
 from .manifest_directory import ManifestDirectory
@@ -22,12 +24,13 @@ class Sources(NamedTuple):
 
 
 def source_states(
-    sources: Sources, duplicates: list[str], quarantined: QuarantinedManifests, *, was_ready: bool
+    sources: Sources, duplicates: list[DuplicatePod], quarantined: QuarantinedManifests, *, was_ready: bool
 ) -> list[SourceState]:
-    """`duplicates`: an error for each pod that has the name or UID of another one. `was_ready`: every source has been
-    read once."""
+    """`was_ready`: every source has been read once."""
     files, url, api = sources
-    of = _by_source(duplicates, url)
+    of: defaultdict[str, list[str]] = defaultdict(list)
+    for duplicate in duplicates:
+        of[duplicate.source].append(str(duplicate))
     states = []
     if files is not None:
         wrong = [*files.errors(), *of[SOURCE_FILE], *quarantined.errors(from_api=False)]
@@ -39,15 +42,3 @@ def source_states(
         wrong = [*api.errors(), *of[SOURCE_API], *quarantined.errors(from_api=True)]
         states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), wrong))
     return states
-
-
-def _by_source(duplicates: list[str], url: UrlSource | None) -> dict[str, list[str]]:
-    """Each error starts with the place of its pod."""
-    found: dict[str, list[str]] = {SOURCE_FILE: [], SOURCE_HTTP: [], SOURCE_API: []}
-    places = {SOURCE_API: SOURCE_API}
-    if url is not None:
-        places[url.url] = SOURCE_HTTP
-    for text in duplicates:
-        source = next((one for place, one in places.items() if text.startswith(f"{place}: ")), SOURCE_FILE)
-        found[source].append(text)
-    return found

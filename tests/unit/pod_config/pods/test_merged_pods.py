@@ -15,29 +15,32 @@ pods = st.builds(
     place=st.sampled_from(["/1", "/2", "/3"]),
     data=st.sampled_from([b"1", b"2"]),
 )
-sources = st.lists(st.lists(pods, max_size=5), min_size=1, max_size=3)
+sources = st.dictionaries(st.sampled_from(["file", "http", "api"]), st.lists(pods, max_size=5), min_size=1)
 
 
 def test_a_copy_of_a_manifest_never_replaces_the_existing_pod():
     old = PodCandidate("u1", "web_default", "/m/web.yaml", b"")
     copy = PodCandidate("u0", "web_default", "/m/a-copy.yaml", b"")
-    first = choose([[old]], {})
-    second = choose([[copy, old]], first.pods)
+    first = choose({"file": [old]}, {})
+    second = choose({"file": [copy, old]}, first.pods)
     assert second.pods == {"u1": old}
-    assert second.errors == ["/m/a-copy.yaml: pod web_default is also in /m/web.yaml, which stays"]
+    assert [str(one) for one in second.duplicates] == [
+        "/m/a-copy.yaml: pod web_default is also in /m/web.yaml, which stays"
+    ]
+    assert second.duplicates[0].source == "file"
     assert second.name_conflicts == [copy]
-    assert choose([[old], [old]], first.pods).name_conflicts == [], "the same pod of another source"
+    assert choose({"file": [old], "http": [old]}, first.pods).name_conflicts == [], "the same pod of another source"
 
 
 def test_an_edited_file_removes_the_old_pod_and_then_sets_the_new_one():
     before = {"u1": PodCandidate("u1", "web_default", "/w", b"1")}
-    now = choose([[PodCandidate("u2", "web_default", "/w", b"2")]], before).pods
+    now = choose({"file": [PodCandidate("u2", "web_default", "/w", b"2")]}, before).pods
     assert [(op.op, op.uid) for op in operations(before, now)] == [("remove", "u1"), ("set", "u2")]
 
 
 def test_pods_with_one_name_in_two_sources_are_both_chosen():
     file, api = PodCandidate("u1", "x_n", "/w", b""), PodCandidate("u2", "x_n", "api", b"")
-    assert set(choose([[file], [], [api]], {}).pods) == {"u1", "u2"}
+    assert set(choose({"file": [file], "http": [], "api": [api]}, {}).pods) == {"u1", "u2"}
 
 
 @given(sources, sources)
@@ -46,10 +49,10 @@ def test_each_name_in_a_source_and_each_uid_is_chosen_once_and_the_operations_le
     after = choose(second, before.pods)
     for uid, pod in after.pods.items():
         assert uid == pod.uid
-        assert any(pod in source for source in second)
-    offered = {(pod.uid, pod.full_name) for source in second for pod in source}
+        assert any(pod in source for source in second.values())
+    offered = {(pod.uid, pod.full_name) for source in second.values() for pod in source}
     refused = offered - {(pod.uid, pod.full_name) for pod in after.pods.values()}
-    assert bool(after.errors) >= bool(refused)
+    assert bool(after.duplicates) >= bool(refused)
     state = {uid: pod.data for uid, pod in before.pods.items()}
     for op in operations(before.pods, after.pods):
         if op.op == "remove":
