@@ -31,7 +31,7 @@ class Metric(msgspec.Struct, frozen=True):
     labels: frozenset[str] = frozenset()
     buckets: tuple[float, ...] = ()
     """Upper bounds; for a histogram only."""
-    begins_at_zero: bool = False
+    starts_at_zero: bool = False
     """For a gauge without labels: its value is 0 before it is first set."""
 
 
@@ -39,8 +39,8 @@ def counter(name: str, about: str, *labels: str) -> Metric:
     return Metric(name, "counter", about, frozenset(labels))
 
 
-def gauge(name: str, about: str, *labels: str, begins_at_zero: bool = False) -> Metric:
-    return Metric(name, "gauge", about, frozenset(labels), begins_at_zero=begins_at_zero)
+def gauge(name: str, about: str, *labels: str, starts_at_zero: bool = False) -> Metric:
+    return Metric(name, "gauge", about, frozenset(labels), starts_at_zero=starts_at_zero)
 
 
 def histogram(name: str, about: str, *labels: str, buckets: Iterable[float] = DEFAULT_BUCKETS) -> Metric:

@@ -121,7 +121,7 @@ class LineFilter:
     def feed(self, piece: bytes, *, ends: bool = True) -> bytes:
         """The output for a line of the file or a piece of one; `ends`: it is the last piece. The first piece has more
         than MAX_LINE_BYTES, so it contains the whole header before the text."""
-        out = piece if self.within_line else self._begin(piece)
+        out = piece if self.within_line else self._start_line(piece)
         self.within_line = not ends
         if self._line_end is None:
             return b""
@@ -132,7 +132,7 @@ class LineFilter:
             self._remaining -= len(out)
         return out
 
-    def _begin(self, line: bytes) -> bytes:
+    def _start_line(self, line: bytes) -> bytes:
         """The output for the part of this line that has been read, without its end."""
         self._line_end = None
         found = parse(line)

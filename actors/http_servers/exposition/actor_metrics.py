@@ -88,6 +88,6 @@ def text(samples: Iterable[MetricSample], catalogue: Catalogue | None = None) ->
 def zeros(metrics: Iterable[Metric]) -> Iterable[MetricSample]:
     """Zeros for the counters and histograms without labels, and for gauges that start at zero."""
     for metric in metrics:
-        if not metric.labels and (metric.kind != "gauge" or metric.begins_at_zero):
+        if not metric.labels and (metric.kind != "gauge" or metric.starts_at_zero):
             counts = [0] * (len(metric.buckets) + 1) if metric.kind == "histogram" else []
             yield MetricSample(metric.kind, metric.name, {}, 0, list(metric.buckets), counts)

@@ -28,7 +28,7 @@ class LoopTurns:
         loop = asyncio.get_running_loop()
         if not self.counts:
             self.counts = True
-            loop.call_soon(self._begin_turn)
+            loop.call_soon(self._start_turn)
         if self._passed < self._most and not self._waiting:
             self._passed += 1
             return
@@ -36,7 +36,7 @@ class LoopTurns:
         self._waiting.append(place)
         await place
 
-    def _begin_turn(self) -> None:
+    def _start_turn(self) -> None:
         self._passed, self.counts = 0, bool(self._waiting)
         while self._waiting and self._passed < self._most:
             place = self._waiting.popleft()
@@ -44,4 +44,4 @@ class LoopTurns:
                 place.set_result(None)
                 self._passed += 1
         if self.counts:
-            asyncio.get_running_loop().call_soon(self._begin_turn)
+            asyncio.get_running_loop().call_soon(self._start_turn)

@@ -32,7 +32,7 @@ class ShardMetrics:
         for label in STATIC_LABELS.values():
             metrics.count("kubelet_restarted_pods_total", 0, static=label)  # there from the start, as the kubelet's
 
-    def sandbox_begins(self, pod: Pod, attempt: int) -> None:
+    def sandbox_starts(self, pod: Pod, attempt: int) -> None:
         """A sandbox is about to start."""
         self._metrics.count("kubelet_started_pods_total")
         if pod.spec.hostUsers is False:
@@ -51,7 +51,7 @@ class ShardMetrics:
         if failed:
             self._metrics.count("kubelet_run_podsandbox_errors_total", runtime_handler=handler)
 
-    def container_begins(self, pod: Pod, name: str) -> None:
+    def container_starts(self, pod: Pod, name: str) -> None:
         """A container is about to start."""
         self._metrics.count(_CONTAINERS, container_type=container_type(pod, name))
 

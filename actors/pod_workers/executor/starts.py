@@ -117,7 +117,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
         count_allocated(run)
         run.report(ResizeRetried())
     if not _continues_start(run, SANDBOX):
-        starter.metrics.sandbox_begins(pod, attempt)
+        starter.metrics.sandbox_starts(pod, attempt)
     try:
         making = starter.sandbox(with_groups(pod, acquired.groups), attempt, acquired)
         run.report(SandboxStarted(await run.unless_terminating(making)))
@@ -165,7 +165,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         runtime, acquired = run.state.runtime, msgspec.structs.replace(acquired, volumes=run.state.acquired.volumes)
         assert runtime is not None  # noqa: S101 - looked at before
         if not _continues_start(run, name):
-            services.starter.metrics.container_begins(run.pod, name)
+            services.starter.metrics.container_starts(run.pod, name)
         container_id = await services.starter.container(
             with_groups(run.pod, acquired.groups), start, found, runtime, acquired
         )

@@ -149,7 +149,7 @@ class ApiClient:
 
     async def _exchange(self, request: RequestAttempt, most: int) -> ApiResponse:
         connections = await self._transport.connect()
-        connections.call_begins()
+        connections.call_starts()
         started_at, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._transport.stream(connections.calls, request, self._timeout) as response:

@@ -67,7 +67,7 @@ class Connections:
         await self.watches.aclose()
         await self._close_if_done()
 
-    def call_begins(self) -> None:
+    def call_starts(self) -> None:
         self._in_flight += 1
 
     async def call_ends(self) -> None:

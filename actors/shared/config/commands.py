@@ -118,7 +118,7 @@ def take_option(words: Sequence[str], *names: str) -> tuple[str | None, list[str
     """
     found, rest, coming = None, list[str](), iter(words)
     for word in coming:
-        name = next((one for one in names if word == one or word.startswith(_begin(one))), "")
+        name = next((one for one in names if word == one or word.startswith(_option_start(one))), "")
         if not name:
             rest.append(word)
         elif word == name:
@@ -128,8 +128,8 @@ def take_option(words: Sequence[str], *names: str) -> tuple[str | None, list[str
     return found, rest
 
 
-def _begin(name: str) -> str:
-    """The beginning of a word that contains both the option and its value."""
+def _option_start(name: str) -> str:
+    """The start of a word that contains both the option and its value."""
     return f"{name}=" if name.startswith("--") else name
 
 

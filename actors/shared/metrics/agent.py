@@ -50,12 +50,12 @@ _PROGRAM: Final = (
     gauge(
         "kubelet_graceful_shutdown_start_time_seconds",
         "start of the last graceful shutdown, seconds since 1970",
-        begins_at_zero=True,
+        starts_at_zero=True,
     ),
     gauge(
         "kubelet_graceful_shutdown_end_time_seconds",
         "end of the last graceful shutdown, seconds since 1970",
-        begins_at_zero=True,
+        starts_at_zero=True,
     ),
     counter("config_checkpoint_errors_total", "configurations in force that could not be saved"),
 )

@@ -68,12 +68,12 @@ _MANAGERS: Final = (
     counter("kubelet_cpu_manager_pinning_requests_total", "containers that request exclusive CPUs"),
     counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get exclusive CPUs"),
     gauge(
-        "kubelet_cpu_manager_shared_pool_size_millicores", "shared CPUs, in thousandths", begins_at_zero=True
+        "kubelet_cpu_manager_shared_pool_size_millicores", "shared CPUs, in thousandths", starts_at_zero=True
     ),
     gauge(
         "kubelet_cpu_manager_exclusive_cpu_allocation_count",
         "exclusive CPUs of containers",
-        begins_at_zero=True,
+        starts_at_zero=True,
     ),
     gauge("kubelet_cpu_manager_allocation_per_numa", "exclusive CPUs of containers, by NUMA node", "numa_node"),
     counter(

@@ -29,11 +29,11 @@ METRICS: Final[tuple[Metric, ...]] = (
     counter("reconstruct_volume_operations_errors_total", "volumes not readable after a restart"),
     counter("force_cleaned_failed_volume_operations_total", "removed volumes that were not readable"),
     counter("force_cleaned_failed_volume_operation_errors_total", "unreadable volumes that could not be removed"),
-    gauge("kubelet_orphan_pod_cleaned_volumes", "orphaned volumes that the last sweep removed", begins_at_zero=True),
+    gauge("kubelet_orphan_pod_cleaned_volumes", "orphaned volumes that the last sweep removed", starts_at_zero=True),
     gauge(
         "kubelet_orphan_pod_cleaned_volumes_errors",
         "orphaned volumes that the last sweep could not remove",
-        begins_at_zero=True,
+        starts_at_zero=True,
     ),
     counter("volume_renewals_failed_total", "volumes whose files could not be refreshed"),
     counter("volume_operations_hung_total", "system calls on a volume that did not return in time"),

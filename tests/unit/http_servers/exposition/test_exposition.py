@@ -92,7 +92,7 @@ def test_a_replaced_actor_continues_its_counters_and_removed_pods_are_dropped():
 
 
 def test_a_gauge_without_an_event_is_zero_until_it_is_set():
-    known = Catalogue([gauge("sweeps", "of the last sweep", begins_at_zero=True), gauge("degrees", "measured")])
+    known = Catalogue([gauge("sweeps", "of the last sweep", starts_at_zero=True), gauge("degrees", "measured")])
     assert _values(text(zeros(known.values()), known))["sweeps"] == 0
     assert "degrees" not in _values(text(zeros(known.values()), known))
     page = text([*zeros(known.values()), MetricSample("gauge", "sweeps", {}, 3)], known)

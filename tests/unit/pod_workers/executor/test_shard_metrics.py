@@ -39,10 +39,10 @@ def test_pods_that_are_added_again_are_counted_by_their_kind_from_zero():
 
 def test_a_sandbox_is_counted_when_it_is_begun_and_when_it_fails():
     counted = Counted()
-    counted.shard.sandbox_begins(POD, 0)
+    counted.shard.sandbox_starts(POD, 0)
     counted.shard.sandbox_ran("gvisor", 0.2, failed=True)
     counted.shard.sandbox_failed(POD)
-    counted.shard.sandbox_begins(POD, 1)
+    counted.shard.sandbox_starts(POD, 1)
     counted.shard.sandbox_ran("gvisor", 0.3, failed=False)
     assert (counted("started_pods_total"), counted("started_pods_errors_total")) == (2, 1)
     assert counted("started_user_namespaced_pods_total") == 2
@@ -55,7 +55,7 @@ def test_a_sandbox_is_counted_when_it_is_begun_and_when_it_fails():
 def test_containers_are_counted_by_their_type_and_failures_by_their_reason():
     counted = Counted()
     for name in ("a", "b", "i"):
-        counted.shard.container_begins(POD, name)
+        counted.shard.container_starts(POD, name)
     counted.shard.container_failed(POD, "i", "ErrImagePull")
     assert counted("started_containers_total", "container") == 2
     assert counted("started_containers_total", "init_container") == 1
