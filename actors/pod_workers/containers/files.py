@@ -165,6 +165,14 @@ def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
     return max((int(number) for number in numbers if _COUNT.fullmatch(number)), default=-1)
 
 
+def remove_empty_log(logs_dir: str, pod: Pod, container: str, restart_count: int) -> None:
+    """Remove the log of an instance that has written nothing, so that it does not count as one that ran."""
+    with suppress(OSError), opened_beneath(logs_dir, f"{log_directory_name(pod)}/{container}") as opened:
+        log = Path(opened, f"{restart_count}.log")
+        if log.stat(follow_symlinks=False).st_size == 0:
+            log.unlink()
+
+
 def _names(directory: Path) -> list[str]:
     """The entries of a directory; none if it cannot be read. glob is not used, as it caches every pattern."""
     try:

@@ -145,6 +145,11 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
 async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], permit: Permit) -> bool:
     """Create and start one container; return whether anything changed in the runtime."""
     name, services = start.container.name, run.services
+    try:
+        await _remove_given_up(run, name)
+    except CriError as error:
+        _fail(run, name, StartFailed("CreateContainerError", str(error)))
+        return True
     if not start.restart_count:
         # logs may exist of instances that the runtime has forgotten
         count = files.highest_log_number(services.agent.pod_logs_dir, run.pod, name) + 1
@@ -177,6 +182,14 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     run.announce("Normal", "Started", "Container started", name)
     await hook_after_start(run, start.container, container_id, start.restart_count, permit)
     return True
+
+
+async def _remove_given_up(run: Execution, name: str) -> None:
+    """Remove the last instance if its start was given up: the next one has its number. Raises CriError."""
+    last = run.state.runtime.newest(name) if run.state.runtime is not None else None
+    if last is not None and last.start_given_up:
+        await run.services.client.remove_container(last.id)
+        files.remove_empty_log(run.services.agent.pod_logs_dir, run.pod, name, last.restart_count)
 
 
 async def _resume(run: Execution, instance: CriContainer, permit: Permit) -> None:

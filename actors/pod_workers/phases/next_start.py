@@ -25,11 +25,14 @@ END_UNSEEN = "Unknown"
 
 def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
     """The next instance. The restart count continues across sandboxes. `first_kill`: the last instance was killed for a
-    restart and none had ended before it, so it counts as no crash. A start that was given up counts as none either."""
+    restart and none had ended before it, so it counts as no crash. A start that was given up counts not at all: it has
+    run nothing, and is removed before its number is used again."""
     last = runtime.newest(container.name)
     if last is None:
         return Start(container, 0)
-    if first_kill or last.start_given_up:
+    if last.start_given_up:
+        return Start(container, last.restart_count, consecutive_restarts(last))
+    if first_kill:
         return Start(container, last.restart_count + 1, consecutive_restarts(last))
     consecutive = next_consecutive_restarts(last, changed=_has_changed(container, last))
     return Start(container, last.restart_count + 1, consecutive)

@@ -113,3 +113,32 @@ async def test_a_start_that_went_through_although_its_caller_was_killed_is_no_fa
         await node.settled()
         assert [reason for reason, _ in node.events()[told:]] == []
         assert node.attempts("a") == [0]
+
+
+async def test_a_start_that_was_given_up_with_its_client_is_no_restart(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        first = node.containers("a")[0].id
+        node.fake.finish(first, 128, START_ERROR, "failed to create containerd task: context canceled: unknown")
+        await node.relist()
+        await node.until(lambda: node.running("a"))
+        assert node.attempts("a") == [0]
+        assert first not in node.fake.world.containers
+
+
+async def test_a_start_that_was_given_up_and_cannot_be_removed_yet_is_tried_again(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", times=1))
+        node.fake.finish(node.containers("a")[0].id, 128, START_ERROR, "context canceled")
+        await node.relist()
+        await node.until(lambda: node.waiting() == "CreateContainerError")
+        await node.pass_time(10)
+        await node.until(lambda: node.running("a"))
+        assert node.attempts("a") == [0]

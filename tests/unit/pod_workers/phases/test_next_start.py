@@ -58,3 +58,8 @@ def test_a_first_kill_for_a_restart_counts_as_no_crash():
     killed = crashed(0)
     assert next_of(killed) == Start(CONTAINER, 1, 1)
     assert next_of(killed, restarting=(killed.id,)) == Start(CONTAINER, 1, 0)
+
+
+def test_a_start_that_was_given_up_counts_not_at_all():
+    given_up = crashed(2, reason=START_ERROR, exit_code=128, message="context canceled: unknown")
+    assert next_of(given_up) == Start(CONTAINER, 2, 2)
