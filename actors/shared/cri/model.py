@@ -13,10 +13,12 @@ import msgspec
 _COUNT = re.compile("[0-9]{1,9}")
 """The largest attempt of a CRI message. An annotation may hold any number."""
 _GIVEN_UP = re.compile(
-    r"(context canceled|failed to start io pipe copy: unable to copy pipes: .*: no such file or directory)(: unknown)?$"
+    r"(context canceled"
+    r"|failed to start io pipe copy: unable to copy pipes: .*: no such file or directory"
+    r"|failed to create containerd task: task [0-9a-f]{64}: already exists)(: unknown)?$"
 )
 """The errors of a start whose client died, or during which containerd restarted, so that the container's pipes are
-lost."""
+lost, or that its shim has made the task only since: that waits for the order to start."""
 START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
 

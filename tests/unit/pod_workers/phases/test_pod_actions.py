@@ -365,12 +365,13 @@ def test_an_ephemeral_container_starts_once_and_never_again():
 GIVEN_UP: dict[str, Any] = {"exit_code": 128, "reason": "StartError", "started_ns": 0}
 CANCELED = "failed to create containerd task: failed to create shim task: context canceled"
 COPY = "failed to create shim task: failed to start io pipe copy: unable to copy pipes: containerd-shim: opening file"
+TASK_LEFT = f"failed to create containerd task: task {'0a' * 32}: already exists"
 NO_PIPES = f'{COPY} "/run/c/io/1/c-stdout" failed: open /run/c/io/1/c-stdout: no such file or directory'
 
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 @pytest.mark.parametrize("sandbox", [box(), box(ready=False)])
-@pytest.mark.parametrize("message", [CANCELED, NO_PIPES, f"{NO_PIPES}: unknown"])
+@pytest.mark.parametrize("message", [CANCELED, NO_PIPES, f"{NO_PIPES}: unknown", TASK_LEFT])
 def test_a_start_interrupted_by_the_client_or_runtime_is_repeated_at_once_under_any_policy(policy, sandbox, message):
     debug = Container(name="debug")
     lost = {"state": S.EXITED, "count": 3, **GIVEN_UP, "message": message}
@@ -387,6 +388,7 @@ def test_a_start_interrupted_by_the_client_or_runtime_is_repeated_at_once_under_
 OWN_FAULTS = (
     'exec: "context canceled": not found',
     "context deadline exceeded",
+    "failed to create containerd task: task web: already exists",
     f"{COPY}: no space left on device",
     'exec: "/run/c/io/1/c-stdout": stat /run/c/io/1/c-stdout: no such file or directory',
     "",
