@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -16,6 +16,9 @@ from .spec import ChildSpec, Policy
 class IncidentSink(Protocol):
     """Keeps the record of faults; `incidents.py` has the real one. The fork server calls it, so it must not block."""
 
+    def guard(self, guard: Callable[[Callable[[str], None]], None]) -> None:
+        """Ask this before each write: it calls back with the reason why nothing may be written now, or ''."""
+
     def opened(self, exited: Exited) -> None:
         """A child failed: it ended without an order, or not as ordered."""
 
@@ -25,12 +28,18 @@ class IncidentSink(Protocol):
     def flush(self) -> None:
         """Called periodically: write the records that could not be written before."""
 
+    def end(self) -> None:
+        """The last call: write at once what still waits."""
+
     def unwritten(self) -> UnwrittenIncidents:
         """The records that could not be written yet."""
 
 
 class NoIncidents:
     """Keeps no record."""
+
+    def guard(self, guard: Callable[[Callable[[str], None]], None]) -> None:
+        pass
 
     def opened(self, exited: Exited) -> None:
         pass
@@ -39,6 +48,9 @@ class NoIncidents:
         pass
 
     def flush(self) -> None:
+        pass
+
+    def end(self) -> None:
         pass
 
     def unwritten(self) -> UnwrittenIncidents:

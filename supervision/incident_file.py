@@ -2,8 +2,8 @@
 
 A line is written when the fault happens. It ends with a blank field of fixed width, which is filled in place when the
 replacement is in service. If a write fails, the record stays in memory, and in a spare file for the next agent, and is
-written later. A full file is renamed to
-`FILE.1`, which replaces the older one."""
+written later. Under a guard each write waits for its answer, so that the fork server never waits for a disk that hangs.
+A full file is renamed to `FILE.1`, which replaces the older one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,10 @@ _BLANK = 12
 _TAIL = b',"restart_seconds":'
 _MOST_REMEMBERED = 1024
 _MOST_UNWRITTEN = 1024
+
+
+Guard = Callable[[Callable[[str], None]], None]
+"""Calls back, perhaps later, with the reason why nothing may be written now, or ''."""
 
 
 class _Open(msgspec.Struct, frozen=True):
@@ -67,9 +72,17 @@ class Incidents:
         self._recorded: dict[tuple[str, int], None] = {}
         self._open: dict[str, list[_Open]] = {}
         self._unwritten: deque[_Unwritten] = deque(maxlen=_MOST_UNWRITTEN)
+        self._fills: list[tuple[_Open, float]] = []
+        """The blanks to fill, with seconds."""
+        self._guard: Guard | None = None
+        self._waits_for_guard = False
+
+    def guard(self, guard: Guard) -> None:
+        self.flush()  # the spare file has only an earlier agent's records yet
+        self._guard = guard
 
     def opened(self, exited: Exited) -> None:
-        """Write a record, once for an incarnation."""
+        """Record it, once for an incarnation."""
         key = exited.name, exited.incarnation
         if key in self._recorded:
             return
@@ -91,18 +104,46 @@ class Incidents:
         last = max([*(each.at for each in records), *(each.at for each in unwritten)], default=0.0)
         for each in unwritten:
             each.restart_seconds = seconds + (last - each.at)
-        for record in records:
-            try:
-                self._fill(record, seconds + (last - record.at))
-            except OSError:
-                pass  # the record stays without it
+        self._fills += [(record, seconds + (last - record.at)) for record in records]
         self.flush()
         if self._unwritten:
             for each in unwritten:
                 self._spare.keep(replace(each.incident, restart_seconds=each.restart_seconds))
 
     def flush(self) -> None:
-        """Write the records in memory, oldest first, until a write fails; before them those of an earlier agent."""
+        """Write what waits, once the guard allows it."""
+        if self._guard is None:
+            self.write()
+        elif (self._unwritten or self._fills) and not self._waits_for_guard:
+            self._waits_for_guard = True
+            self._guard(self._guard_answered)
+
+    def _guard_answered(self, error: str) -> None:
+        self._waits_for_guard = False
+        if error:
+            self._fail(error)
+        else:
+            self.write()
+
+    def end(self) -> None:
+        """Write what waits, unless the last write failed."""
+        if not self._error:
+            self.write()
+
+    def _fail(self, error: str) -> None:
+        self._failing_since = self._failing_since if self._error else self._clock()
+        self._error = error
+
+    def write(self) -> None:
+        """Write the records in memory, oldest first, until a write fails; before them those of an earlier agent. Then
+        fill the blanks."""
+        self._append_all()
+        fills, self._fills = self._fills, []
+        for record, seconds in fills:
+            with suppress(OSError):  # the record stays without it
+                self._fill(record, seconds)
+
+    def _append_all(self) -> None:
         if not self._recovered:
             self._recovered = True
             kept = self._spare.kept(self.path)
@@ -114,8 +155,7 @@ class Incidents:
             try:
                 offset = self._append(_line(first.incident, first.restart_seconds))
             except OSError as error:
-                self._failing_since = self._failing_since if self._error else self._clock()
-                self._error = error_reason(error)
+                self._fail(error_reason(error))
                 return
             self._error = ""
             self._unwritten.popleft()

@@ -48,7 +48,7 @@ def run(context: Context) -> int:
     found = found[-arguments.lines :] if arguments.lines else found
     if reading.damaged:
         print(f"supervise: {reading.damaged} damaged lines of {path} skipped", file=sys.stderr)  # noqa: T201
-    if waiting.incidents:
+    if waiting.incidents and waiting.error:
         text = f"{len(waiting.incidents)} of these wait in the agent's memory, as {path} cannot be written"
         print(f"supervise: {text}: {waiting.error}", file=sys.stderr)  # noqa: T201
     if not arguments.follow:

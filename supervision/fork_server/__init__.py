@@ -13,6 +13,7 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     table.py         the entry of each name             processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child
     programs.py      children that are other programs   disposables.py   disposable processes: order, limits
+    disk_check.py    whether the disk of the incidents hangs
     disposable_process.py  one of them: its fork, its result
     watch.py         hung, too large                    probes.py        programs that do not answer
     starvation.py    silent, for want of a processor

@@ -167,7 +167,7 @@ def _trouble(child: ProcessEntry, report: ServiceState) -> Trouble:
 
 
 def _of_unwritten(found: UnwrittenIncidents) -> Iterator[Trouble]:
-    if found.incidents:
+    if found.incidents and found.error:
         text = f"{len(found.incidents)} records wait in memory, as they cannot be written: {found.error}"
         yield Trouble("incidents", text, time.monotonic() - found.since, FORK_SERVER)
 

@@ -15,6 +15,7 @@ from ..wire import Frame
 from . import signals, socket_repair, titles
 from .connection import ProcessConnection
 from .control import Control
+from .disk_check import DiskCheck
 from .disposables import Disposables
 from .launcher import LaunchContext
 from .lifecycle import ForkServerLifecycle
@@ -78,7 +79,9 @@ class ForkServer:
         )
         self._listener = Listener(loop, directory.names, control.received)
         self._orders = Orders(table, processes, self._disposables, self._lifecycle, control)
-        self._reports = Reports(loop, table, application.incidents)
+        self._incidents = application.incidents
+        self._reports = Reports(loop, table, self._incidents)
+        self._incidents.guard(DiskCheck(self._disposables.run, application.files.incidents))
         self._root = RootSupervision()
         ProgramProbes(loop, table, self._disposables.run, watch.end_hung)
 
@@ -87,6 +90,7 @@ class ForkServer:
         signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
         self._directory.watch(self._loop, self._run_directory_removed, self._names_changed)
         self._loop.run()
+        self._incidents.end()
         return self._lifecycle.code
 
     def create_root(self) -> None:

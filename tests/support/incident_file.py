@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ class IncidentFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def guard(self, guard: Callable[[Callable[[str], None]], None]) -> None: ...
+
     def opened(self, exited: Exited) -> None:
         self._append({"event": "opened", **msgspec.to_builtins(exited)})
 
@@ -25,6 +28,8 @@ class IncidentFile:
         self._append({"event": "closed", "name": started.name, "incarnation": started.incarnation, "seconds": seconds})
 
     def flush(self) -> None: ...
+
+    def end(self) -> None: ...
 
     def unwritten(self) -> UnwrittenIncidents:
         return UnwrittenIncidents()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import hung_mount
 from tests.support.supervised_agent import agent
 from tests.support.waiting import wait_for
 
@@ -32,3 +33,18 @@ def test_a_fault_that_cannot_be_recorded_is_reported_until_it_is(tmp_path: Path)
         assert running.supervise("status").stdout.startswith("ready")
         shown = running.supervise("incidents")
         assert (shown.stdout.count(f"{name}#1"), shown.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not hung_mount.is_possible(), reason="needs root and /dev/fuse")
+def test_faults_are_repaired_while_the_disk_of_the_incidents_hangs(tmp_path: Path) -> None:
+    with agent(tmp_path) as running:
+        name = next(name for name in running.pids() if name != "root")
+        with hung_mount.hung_mount(tmp_path / "dead"):
+            (tmp_path / "incidents.jsonl").symlink_to(tmp_path / "dead" / "incidents.jsonl")
+            for incarnation in (1, 2):
+                running.crash(name, incarnation)
+                running.fork_server.wait_running(name, incarnation=incarnation + 1)
+            told = "incidents: 2 records wait in memory, as they cannot be written: the disk does not answer"
+            wait_for(lambda: told in running.supervise("status").stdout)
+            (tmp_path / "incidents.jsonl").unlink()
+        wait_for(lambda: running.causes() == [(name, "signal")] * 2)

@@ -1,5 +1,6 @@
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -266,3 +267,60 @@ def test_the_next_agent_writes_when_the_actor_was_back_too(tmp_path: Path) -> No
     path.unlink()
     Incidents(path, spare=spare).flush()
     assert [(one.actor, one.restart_seconds) for one in read(path).incidents] == [("pleg", 0.5), ("prober", None)]
+
+
+class HeldGuard:
+    """It answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[Callable[[str], None]] = []
+
+    def __call__(self, answer: Callable[[str], None]) -> None:
+        self.asked.append(answer)
+
+    def answer(self, error: str = "") -> None:
+        self.asked.pop(0)(error)
+
+
+def test_nothing_is_written_before_the_guard_allows_it(tmp_path: Path) -> None:
+    path, guard = tmp_path / "incidents", HeldGuard()
+    incidents = Incidents(path, spare=tmp_path / "spare")
+    incidents.guard(guard)
+    incidents.opened(exited("pleg"))
+    incidents.opened(exited("prober"))
+    incidents.closed(Started("pleg", 2, 4243, 0.01), 0.25)
+    assert len(guard.asked) == 1, "one question at a time"
+    assert not path.exists()
+    assert {one.actor for one in read(tmp_path / "spare").incidents} == {"pleg", "prober"}, "for the next agent"
+    guard.answer()
+    assert [(one.actor, one.restart_seconds) for one in read(path).incidents] == [("pleg", 0.25), ("prober", None)]
+    assert not (tmp_path / "spare").exists()
+    incidents.closed(Started("prober", 2, 4244, 0.01), 0.5)
+    assert read(path).incidents[1].restart_seconds is None
+    guard.answer()
+    assert read(path).incidents[1].restart_seconds == 0.5
+    incidents.flush()
+    assert guard.asked == [], "nothing waits"
+
+
+def test_records_wait_for_a_disk_that_hangs(tmp_path: Path) -> None:
+    path, guard, clock = tmp_path / "incidents", HeldGuard(), Clock()
+    incidents = Incidents(path, clock=clock, spare=tmp_path / "spare")
+    incidents.guard(guard)
+    incidents.opened(exited("pleg"))
+    guard.answer("the disk does not answer")
+    incidents.end()
+    assert not path.exists()
+    assert (incidents.unwritten().error, incidents.unwritten().since) == ("the disk does not answer", 100.0)
+    incidents.flush()
+    guard.answer()
+    assert [one.actor for one in read(path).incidents] == ["pleg"]
+    assert incidents.unwritten() == UnwrittenIncidents(since=100.0)
+
+
+def test_the_last_call_writes_what_waits_for_the_guard(tmp_path: Path) -> None:
+    incidents = Incidents(tmp_path / "incidents")
+    incidents.guard(HeldGuard())
+    incidents.opened(exited("pleg"))
+    incidents.end()
+    assert [one.actor for one in read(tmp_path / "incidents").incidents] == ["pleg"]

@@ -1,0 +1,46 @@
+"""Finds out, in a disposable process, whether a disk hangs: the fork server writes to no disk that does not answer.
+Nobody could end its wait in the kernel, and all supervision would wait with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from ..process_messages import DisposableResult, RunDisposable
+from ..protocol import FORK_SERVER
+from ..time_scale import scaled
+
+_SECONDS: Final = 3.0
+HANGS: Final = "the disk does not answer"
+_TOUCH: Final = "supervision.fork_server.disk_check:touch"
+
+Run = Callable[[str, RunDisposable, Callable[[DisposableResult], None]], None]
+
+
+class DiskCheck:
+    """Checks the disk of one file. `run`: of `Disposables`."""
+
+    def __init__(self, run: Run, path: str) -> None:
+        self._run, self._arguments = run, msgspec.msgpack.encode({"path": os.path.abspath(path)})
+
+    def __call__(self, answer: Callable[[str], None]) -> None:
+        """`answer` gets the reason not to write now; '' if the disk answers, also with an error, or if no process can
+        be made: what is wrong then, the writer finds."""
+        order = RunDisposable(function=_TOUCH, arguments=self._arguments, deadline=scaled(_SECONDS))
+        self._run(FORK_SERVER, order, lambda result: answer("" if _has_answered(result) else HANGS))
+
+
+def _has_answered(result: DisposableResult) -> bool:
+    return not result.timed_out and (not result.kind or result.errno != 0)
+
+
+def touch(path: str) -> None:
+    """Change the time of the nearest directory above the file. On a disk that hangs that waits as a write does. Raises
+    OSError."""
+    directory = os.path.dirname(os.path.realpath(path))
+    while not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    os.utime(directory)
