@@ -137,6 +137,8 @@ def findings(context: Context) -> Iterator[Finding]:
     running = tree is not None
     if not running:
         yield from _run_check("start", lambda: host_checks.start(agent, problems))
+    elif flagz is not None and flagz.waiting:
+        yield from _run_check("start", lambda: host_checks.restart(agent, problems))
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
     yield from _run_checks("host", host_checks.checks(agent, running=running))
     yield from _run_checks("certificates", certificate_checks.checks(agent, running=running))

@@ -195,6 +195,16 @@ def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
             yield failure("start", str(problem), f"supervise config explain {problem.path}" if problem.path else "")
 
 
+def restart(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
+    """Problems on this host for which an agent that runs would not start again with its files as they are, except those
+    in `reported`."""
+    known = {str(problem) for problem in reported}
+    for problem in start_checks.problems(agent):
+        if str(problem) not in known:
+            text = f"the agent would not start again: {problem}"
+            yield failure("start", text, "correct it before a restart, or supervise config rollback")
+
+
 def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
     """All checks of this host. `running`: the agent runs and listens on its ports."""
     yield user(os.geteuid())

@@ -37,7 +37,7 @@ export function duration(seconds) {
 
 export const size = (bytes) => (bytes ? `${(bytes / 1048576).toFixed(1)} MiB` : "-");
 
-// A table; `columns`: [title, "number" or ""], `rows`: [cells, attributes of the row], `attributes`: of the table.
+// A table; `columns`: [title, "number", "word" (never broken), "text" or ""], `rows`: [cells, attributes of the row], `attributes`: of the table.
 export function table(columns, rows, attributes = {}) {
   const head = element("tr", {}, ...columns.map(([title, kind]) => element("th", { class: kind || null, scope: "col" }, title)));
   const body = rows.map(([cells, attributes]) =>

@@ -87,8 +87,9 @@ export function incidentsView(incidents) {
 
 // Rows as the command of the same name shows them, with what else is to be said above.
 export function rowsView(data, empty) {
+  const columns = data.header.map((title) => [title, title === "MESSAGE" ? "text" : "word"]);
   const notes = [...(data.problems || []), ...(data.refused || []).map((text) => `refused: ${text}`)];
   return [...notes.map((text) => element("p", { class: "degraded" }, text)),
-    data.rows.length ? table(data.header.map((title) => [title, ""]), data.rows.map((row) => [row, {}]))
+    data.rows.length ? table(columns, data.rows.map((row) => [row, {}]))
       : element("p", { class: "quiet" }, empty)];
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent.doctor.finding import Level
-from actors.agent.doctor.host_checks import cgroups, disk, kernel, ports, start, static_pods, swap, user
+from actors.agent.doctor.host_checks import cgroups, disk, kernel, ports, restart, start, static_pods, swap, user
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -170,3 +170,14 @@ def test_the_cgroup_driver_systemd_needs_systemd(tmp_path: Path) -> None:
 
 def test_only_root_can_run_pods() -> None:
     assert [found.level for uid in (0, 1000) for found in user(uid)] == [Level.OK, Level.FAILURE]
+
+
+def test_a_restart_that_this_host_would_refuse_is_a_failure_and_told_once(tmp_path: Path) -> None:
+    config = KubeletConfiguration(kubeReserved={"memory": "900Ti"}, failCgroupV1=False)
+    agent = Agent(config=config, root_dir=str(tmp_path))
+    (found,) = restart(agent, [])
+    assert found.level is Level.FAILURE
+    assert found.text.startswith(
+        "the agent would not start again: memory: kubeReserved, systemReserved and evictionHard"
+    )
+    assert not [*restart(Agent(config=KubeletConfiguration(), root_dir=str(tmp_path)), [])]
