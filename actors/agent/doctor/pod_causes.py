@@ -66,6 +66,9 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
 def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_FoundCause]:
     """Texts that explain the state, the best first."""
     status = pod.get("status", {})
+    own = [_of_pod(status)] if status.get("message") else []
+    if status.get("phase") == "Failed" and status.get("reason"):
+        yield from own  # the node has ended it (deadline, eviction, shutdown), and so its containers
     for one in _statuses(status):
         name, now, last = one["name"], one.get("state") or {}, last_end(one)
         waiting, ended = now.get("waiting") or {}, now.get("terminated")
@@ -76,14 +79,17 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[_FoundCause]
             yield _FoundCause(f"{name}: {waiting['message']}", _sign(reason, waiting["message"]))
         elif ended and ended.get("exitCode"):
             yield _end_of(name, ended, events)
-    if status.get("message"):
-        text = f"{status.get('reason', '')}: {status['message']}".lstrip(": ")
-        yield _FoundCause(text, text)
+    yield from own
     if all(one.get("ready") for one in status.get("containerStatuses") or []):
         for one in running_statuses(status):
             if (last := last_end(one)) and last.get("exitCode"):
                 yield _end_of(one["name"], last, events, " --previous")
     yield from _warnings(events)
+
+
+def _of_pod(status: Object) -> _FoundCause:
+    text = f"{status.get('reason', '')}: {status['message']}".lstrip(": ")
+    return _FoundCause(text, text)
 
 
 def _end_of(name: str, ended: Object, events: Sequence[RecentEvent], previous: str = "") -> _FoundCause:

@@ -203,3 +203,10 @@ def test_a_pod_that_does_not_end_is_reported_by_its_newest_warning_and_not_by_ho
     assert found.text.startswith("FailedKillPod: failed to destroy network")
     assert "network plugin" in found.remedy
     assert cause(going, []).text == ""
+
+
+def test_a_pod_that_the_node_has_ended_is_reported_by_that_and_not_by_the_end_of_its_containers() -> None:
+    ended = {"name": "main", "state": {"terminated": {"reason": "Error", "exitCode": 137}}}
+    late = pod(phase="Failed", reason="DeadlineExceeded", message="Pod was active too long", containerStatuses=[ended])
+    assert cause(late, []).text == "DeadlineExceeded: Pod was active too long"
+    assert "exit code 137" in cause(pod(phase="Failed", containerStatuses=[ended]), []).text
