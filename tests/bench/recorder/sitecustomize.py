@@ -9,7 +9,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 DIRECTORY = "TROUPELET_PROFILE_DIR"
-SIGNAL = signal.SIGRTMIN + 3
+SIGNAL = signal.SIGXFSZ
+"""One of the few whose handler a child keeps: see supervision/fork_server/signals.py."""
 _seen: dict[int, tuple[str, CodeType]] = {}
 
 

@@ -12,7 +12,10 @@ from tests.bench.memory_profile import LEAST_ACTORS, Profile, in_order
 from tests.bench.recorder.sitecustomize import DIRECTORY
 
 PROGRAM = """
-import os, signal
+import os
+
+from supervision.fork_server.signals import in_child
+from tests.bench.recorder.sitecustomize import SIGNAL
 
 def before():
     pass
@@ -22,8 +25,9 @@ def after(it):
 
 before()
 if os.fork() == 0:
+    in_child(handles_signals=False)
     after(None)
-    os.kill(os.getpid(), signal.SIGRTMIN + 3)
+    os.kill(os.getpid(), SIGNAL)
     os._exit(0)
 os.wait()
 """
@@ -45,12 +49,12 @@ def test_a_profile_is_written_as_lines_without_functions_of_few_actors(tmp_path:
 
 
 def test_a_forked_process_records_the_functions_that_it_called_after_the_fork(tmp_path: Path) -> None:
-    recorder = Path(__file__).parents[2] / "bench" / "recorder"
+    root = Path(__file__).parents[3]
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     directory = tmp_path / "profile"
     directory.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(recorder), DIRECTORY: str(directory)}
+    environment = {**os.environ, "PYTHONPATH": f"{root}/tests/bench/recorder:{root}", DIRECTORY: str(directory)}
     subprocess.run([sys.executable, str(program)], env=environment, check=True, timeout=60)
     (written,) = directory.iterdir()
     called = {one["function"]: one["names"] for one in json.loads(written.read_text())}
