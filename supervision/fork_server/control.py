@@ -64,6 +64,10 @@ class Control:
         self._policies, self._set_policies = policies, set_policies
         self._started_at = time.monotonic()
 
+    def uptime(self) -> float:
+        """Of the fork server, in seconds."""
+        return time.monotonic() - self._started_at
+
     def received(self, connection: ProcessConnection, frame: Frame) -> None:
         """Handle a frame from the control socket: only questions are accepted."""
         try:
@@ -112,7 +116,7 @@ class Control:
         """The state of every name in the tree."""
         return Tree(
             pid=os.getpid(),
-            uptime=time.monotonic() - self._started_at,
+            uptime=self.uptime(),
             state=self._lifecycle.state,
             actors=[_actor_state(child, question) for child in self._table],
             disposables=self._disposables.running,

@@ -107,7 +107,9 @@ class ForkServer:
             return
         detail = f"the run directory {self._directory.names.path.parent} was removed: the agent ends"
         log.critical("%s", detail)
-        self._reports.own(Exited(FORK_SERVER, 1, os.getpid(), 1 << 8, "run_dir_removed", detail=detail))
+        uptime = self._control.uptime()
+        end = Exited(FORK_SERVER, 1, os.getpid(), 1 << 8, "run_dir_removed", uptime=uptime, detail=detail)
+        self._reports.own(end)
         self._lifecycle.start_stop(1)
 
     def _names_changed(self) -> None:
