@@ -11,7 +11,7 @@ KINDS: Final[dict[str, tuple[type, ...]]] = {
 }  # fmt: skip
 _BOOLS: Final = {
     word: value
-    for value, words in ((True, "true yes on"), (False, "false no off"))
+    for value, words in ((True, "true yes on y"), (False, "false no off n"))
     for base in words.split()
     for word in (base, base.capitalize(), base.upper())
 }

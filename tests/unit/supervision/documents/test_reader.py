@@ -63,7 +63,8 @@ def test_any_bytes_give_data_or_a_manifest_error(data):
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("yes", True), ("Off", False), ("null", None), ("", None), ("0644", 0o644), ("0o17", 15), ("0x1F", 31),
+        ("yes", True), ("y", True), ("N", False), ("Off", False), ("nope", "nope"),
+        ("null", None), ("", None), ("0644", 0o644), ("0o17", 15), ("0x1F", 31),
         ("1_000", 1000), ("-7", -7), ("1.5", 1.5), ("1e3", 1000.0), ("12:30", "12:30"), ("2026-01-01", "2026-01-01"),
         ("1.2.3", "1.2.3"), ("100m", "100m"), ("08", 8.0),
     ],
