@@ -135,7 +135,7 @@ class DevicePlugins:
         reason = "it ended the list of its devices"
         try:
             async for found in connected.client.devices():
-                small = len(found) <= SMALL_LIST
+                small = len(found) <= SMALL_LIST and not pace.exceeded  # many floods of short lists cost as much
                 async with self._time.turn(small=small):
                     if self._connected.get(resource) is not connected:
                         return

@@ -14,7 +14,7 @@ from supervision.actor import Actor
 MESSAGES_A_SECOND: Final = 10.0
 BURST: Final = 20
 CHEAP_SECONDS: Final = 0.2
-"""Work that takes no longer is never put off."""
+"""So much work is done at once; more of it, also in many small pieces, is put off."""
 MOST_SHARE: Final = 0.1
 """The share of this process's time that one stream may use after its burst, and that all costly ones may use."""
 
@@ -24,6 +24,12 @@ class MessageRate:
 
     def __init__(self) -> None:
         self._bucket = TokenBucket(MESSAGES_A_SECOND, BURST)
+        self._exceeded = False
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the stream has used up its burst, and does not keep to the rate."""
+        return self._exceeded
 
     async def after(self, started_at: float) -> None:
         """Wait until the next message is read. `started_at`: the start of the work for this one, by time.monotonic."""
@@ -31,7 +37,9 @@ class MessageRate:
 
     def pause(self, started_at: float, now: float) -> float:
         """Seconds."""
-        return max(self._bucket.reserve(now), (now - started_at) * (1 / MOST_SHARE - 1))
+        wait = self._bucket.reserve(now)
+        self._exceeded = wait > 0
+        return max(wait, (now - started_at) * (1 / MOST_SHARE - 1))
 
 
 class SharedTime:
@@ -60,6 +68,8 @@ class PacedWork:
         self._actor, self._work, self._clock = actor, work, clock
         self._not_before = float("-inf")
         self._waits = False
+        self._excess, self._counted_at = 0.0, clock()
+        """Seconds of work beyond MOST_SHARE, as of `_counted_at`."""
 
     def ask(self) -> None:
         """Do it now, or as soon as it has its share of the time again."""
@@ -74,5 +84,8 @@ class PacedWork:
         self._waits, started_at = False, self._clock()
         self._work()
         ended_at = self._clock()
-        if ended_at - started_at > CHEAP_SECONDS:
-            self._not_before = ended_at + (ended_at - started_at) * (1 / MOST_SHARE - 1)
+        paid = (started_at - self._counted_at) * MOST_SHARE
+        self._excess = max(0.0, self._excess - paid) + (ended_at - started_at) * (1 - MOST_SHARE)
+        self._counted_at = ended_at
+        if self._excess > CHEAP_SECONDS:
+            self._not_before = ended_at + self._excess / MOST_SHARE

@@ -27,6 +27,7 @@ OPTIONS: Final = (
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
+    ("grpc.http2.bdp_probe", 0),  # which lets a plugin send megabytes that nobody has read yet
     ("grpc.use_local_subchannel_pool", 1),  # otherwise a replaced plugin's connection would be reused for the new one
 )
 """Options of a channel to a plugin."""

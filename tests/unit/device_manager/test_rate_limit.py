@@ -65,3 +65,30 @@ async def test_costly_work_is_done_once_for_all_that_asked_and_cheap_work_at_onc
         await harness.advance(2.0)
         assert len(done) == 5
         assert done[4] - done[3] >= 10.0
+
+
+async def test_much_work_in_small_pieces_is_put_off_too() -> None:
+    harness, done = Harness(Actor, name="a"), list[float]()
+    async with harness:
+
+        def work() -> None:
+            done.append(harness.clock.now)
+            harness.clock.now += 0.05
+
+        paced = PacedWork(harness.actor, work, lambda: harness.clock.now)
+        for _ in range(100):
+            paced.ask()
+        assert len(done) <= 6
+        await harness.advance(20.0)
+        assert len(done) <= 8
+
+
+def test_a_stream_within_its_burst_keeps_to_the_rate() -> None:
+    pace = MessageRate()
+
+    def exceeded_at(now: float) -> bool:
+        pace.pause(now, now)
+        return pace.exceeded
+
+    assert [exceeded_at(5.0) for _ in range(BURST + 1)] == [False] * BURST + [True]
+    assert not exceeded_at(9.0)
