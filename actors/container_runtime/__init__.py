@@ -13,9 +13,6 @@ images.py             the two images that the runtime has from the start; pause.
 importing.py          puts these images into containerd; oci.py: writes their image layouts
 cleanup.py            removes the runtime from the host
 errors.py             the errors that keep a managed container runtime from starting
-hanging_shims.py      ends shims that answer no more
-leaked_addresses.py   addresses of sandboxes that are gone, and their release
-leaked_shims.py       leaked shims of the runtime, and their removal
 nat_rules.py          the NAT rules that the CNI plug-ins made for one network, and their removal: text in, text out
 presence.py           whether the container runtime's socket answers, with a hint when it does not
 processes.py          the processes of a managed runtime that outlive it

@@ -6,14 +6,11 @@ Everything follows from the two directories, so two agents on one host, each wit
 from __future__ import annotations
 
 import hashlib
-from typing import Final
 
 import msgspec
 
+from actors.shared.cri import leaked_addresses
 from actors.shared.linux.systemd import CgroupDriver
-
-ADDRESSES: Final = "addresses"
-"""The folder of the addresses in use, beside the socket."""
 
 
 class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +86,7 @@ class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def addresses_dir(self) -> str:
-        return f"{self.state}/{ADDRESSES}"
+        return f"{self.state}/{leaked_addresses.FOLDER}"
 
     @property
     def registries_dir(self) -> str:

@@ -27,7 +27,7 @@ ROOM_BYTES: Final = 2**23
 """With less free space, containerd loads no container, and loses its present ones."""
 RESTART_SECONDS: Final = 5.0
 """For the order to restart the runtime."""
-SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
+SWEEP_SHIMS: Final = "actors.shared.cri.leaked_shims:sweep"
 
 
 def free_bytes(directory: str) -> int:

@@ -25,7 +25,7 @@ REPORT_SECONDS: Final = 10.0
 """For killed processes to end, and for the runtime to record that. It takes milliseconds."""
 _POLL_SECONDS: Final = 0.5
 _END_SECONDS: Final = 20.0
-END_SHIMS: Final = "actors.container_runtime.hanging_shims:end"
+END_SHIMS: Final = "actors.shared.cri.shims:kill_hanging"
 
 
 def shims_of(stuck: Iterable[CriContainer | Sandbox]) -> dict[str, str]:

@@ -12,6 +12,8 @@ deadlines.py           the deadline of each call in seconds, as in the kubelet
 endpoint.py            runtime endpoints, as given to --container-runtime-endpoint: the path of a Unix socket
 errors.py              the errors of CRI calls
 image_calls.py         the image service's calls
+leaked_addresses.py    addresses of sandboxes that are gone, and their release
+leaked_shims.py        shims of containerd that belong to no sandbox, and their removal
 leftover_tasks.py      ends tasks that a cancelled StartContainer leaves in containerd
 liveness.py            whether a container runtime answers: the CRI call Version, without a gRPC library
 measured_transport.py  counts the calls to a runtime and their time, as kubelet_runtime_operations_*
@@ -22,6 +24,7 @@ output_transport.py    the transport of ExecSync, which reads one answer at a ti
 pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
 program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes
+shims.py               the shims of a containerd, found by their command lines
 silence.py             reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime
 stats_calls.py         the calls for statistics of containers; statistics of sandboxes come from cgroups

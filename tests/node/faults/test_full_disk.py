@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from actors.container_runtime import leaked_shims
+from actors.shared.cri import shims
 from actors.shared.linux import mountinfo
 from actors.status_manager.messages import GetPods, Pods
 from tests.support.faulty_node import NODE_NAME, FaultyNode
@@ -99,7 +99,7 @@ def until_back(node: FaultyNode, name: str, after: int) -> None:
 
 def until_nothing_is_left(node: FaultyNode) -> None:
     instance = node.runtime.instance
-    node.until(lambda: not [*leaked_shims.running(instance.socket, time.time())], "no shim is left")
+    node.until(lambda: not [*shims.running(instance.socket, time.time())], "no shim is left")
     assert not [
         mount for mount in mountinfo.read() if mount.point.endswith("/rootfs") and instance.state in mount.point
     ]

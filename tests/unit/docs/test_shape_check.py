@@ -1,6 +1,6 @@
 """The check of the shape, on made-up modules: that it sees what it is for."""
 
-from tests.shape import attributes, circles, map_problems, shared_names
+from tests.shape import attributes, borrowed_targets, circles, map_problems, shared_names
 
 
 def test_modules_that_import_each_other_by_any_number_of_steps_are_a_circle():
@@ -46,6 +46,12 @@ def test_a_public_class_name_in_two_modules_is_shared():
 
 def test_private_classes_of_two_modules_may_have_the_same_name():
     assert shared_names({"a.py": "class _Data: ...", "b.py": "class _Data: ..."}) == {}
+
+
+def test_a_function_of_another_actor_that_is_named_by_a_text_is_found():
+    source = 'OWN = "actors.pleg.relist:run"\nSHARED = "actors.shared.cri.shims:end"\nOTHER = "actors.prober.x.y:run"'
+    assert list(borrowed_targets("actors/pleg/deep/module.py", source)) == ["actors.prober.x.y:run"]
+    assert list(borrowed_targets("actors/agent/start.py", source)) == []
 
 
 def test_modules_of_one_kind_are_named_by_their_ending():

@@ -14,8 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.container_runtime import hanging_shims
-from actors.container_runtime.leaked_shims import LEAST_AGE_SECONDS, Shim, has_container, leaked, running, sweep
+from actors.shared.cri import shims
+from actors.shared.cri.leaked_shims import LEAST_AGE_SECONDS, leaked, sweep
+from actors.shared.cri.shims import Shim, has_container, running
 
 OLD = LEAST_AGE_SECONDS + 1
 SLEEP = (
@@ -101,8 +102,8 @@ def test_a_stopped_shim_whose_container_was_killed_is_ended(tmp_path: Path, shim
 def test_a_shim_that_hangs_is_ended_by_name_with_its_containers(tmp_path: Path, shim: subprocess.Popen[bytes]):
     shim.send_signal(signal.SIGSTOP)
     (child,) = psutil.Process(shim.pid).children()
-    assert hanging_shims.end(f"{tmp_path}/other.sock", ["box"]) == []
-    assert hanging_shims.end(f"{tmp_path}/our.sock", ["another", "box"]) == ["box"]
+    assert shims.kill_hanging(f"{tmp_path}/other.sock", ["box"]) == []
+    assert shims.kill_hanging(f"{tmp_path}/our.sock", ["another", "box"]) == ["box"]
     shim.wait(5)
     child.wait(5)
 

@@ -1,16 +1,12 @@
-"""Leaked shims of the runtime, some 10 MB each: containerd leaves them when it dies during RunPodSandbox, and when the
-caller of one of its calls is killed.
+"""The shims of a containerd: the processes that start containers and wait for their end, one a pod.
 
-A shim is known by the socket of its containerd and the namespace of CRI on its command line. It has leaked when the
-runtime, asked, has neither a sandbox nor a container of its id, and it is older than any call that may still be making
-one. One with a container that runs has not leaked: containerd that started on a full disk does not list what it runs,
-and lists it again after its next start. That of an external containerd is ended only if containerd has also removed its
-bundle, the directory in which the shim runs.
+A shim is known by the socket of its containerd and the namespace of CRI on its command line.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -20,14 +16,9 @@ import psutil
 
 from supervision.time_scale import scaled
 
-from . import leaked_addresses
-from .instance import ADDRESSES
-
 _SHIM: Final = "containerd-shim"
 CRI_NAMESPACE: Final = "k8s.io"
 """Containers of other clients of containerd have another namespace, and are in no list of CRI."""
-LEAST_AGE_SECONDS: Final = 600.0
-"""RunPodSandbox may take four minutes; the list that a shim is compared with may be a minute old."""
 _END_SECONDS: Final = 5.0
 _IDLE: Final = ("pause", "runc")
 """The programs of a sandbox, and of one that is being made (`runc`, `runc:[2:INIT]`)."""
@@ -42,16 +33,6 @@ class Shim(msgspec.Struct, frozen=True):
     age: float
     """Seconds."""
     bundle_removed: bool = False
-
-
-def leaked(shims: Iterable[Shim], known: Iterable[str], *, managed: bool) -> list[Shim]:
-    """The shims that belong to no sandbox or container of the runtime. Pure."""
-    there = frozenset(known)
-    return [
-        shim
-        for shim in shims
-        if shim.age >= LEAST_AGE_SECONDS and shim.id not in there and (managed or shim.bundle_removed)
-    ]
 
 
 def running(socket: str, now: float) -> Iterator[Shim]:
@@ -92,7 +73,7 @@ def programs(shim: Shim) -> list[str]:
     return found
 
 
-def end(shims: Iterable[Shim]) -> None:
+def kill(shims: Iterable[Shim]) -> None:
     """Kill them and the processes that they started."""
     for shim in shims:
         try:
@@ -108,16 +89,9 @@ def end(shims: Iterable[Shim]) -> None:
         psutil.wait_procs(family, scaled(_END_SECONDS))
 
 
-def sweep(socket: str, known: list[str], now: float, managed: bool) -> tuple[list[str], list[str], list[str]]:
-    """End the leaked ones; their ids, the ids of those that have a container, so are only unlisted, and the addresses
-    that a managed runtime had for no sandbox. For a disposable process."""
-    shims = list(running(socket, now))
-    found = leaked(shims, known, managed=managed)
-    busy = [shim for shim in found if has_container(programs(shim))]
-    idle = [shim for shim in found if shim not in busy]
-    end(idle)
-    released = []
-    if managed:
-        kept = {*known, *(shim.id for shim in shims if shim not in idle)}
-        released = leaked_addresses.release(f"{os.path.dirname(socket)}/{ADDRESSES}", kept, now)
-    return [shim.id for shim in idle], [shim.id for shim in busy], released
+def kill_hanging(socket: str, ids: list[str]) -> list[str]:
+    """Kill the shims that were started for these sandboxes or containers, with the processes below them; the ids of
+    those found. containerd then records the end of what they had. For a disposable process."""
+    found = [shim for shim in running(socket, time.time()) if shim.id in ids]
+    kill(found)
+    return [shim.id for shim in found]

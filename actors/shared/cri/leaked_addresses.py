@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+FOLDER: Final = "addresses"
+"""Of a managed runtime, beside its socket: dataDir of the plug-in."""
 LOCK: Final = "lock"
 """The plug-in's lock of a network's addresses."""
 LEAST_AGE_SECONDS: Final = 600.0
