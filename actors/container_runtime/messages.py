@@ -1,4 +1,4 @@
-"""How the managed containerd is called in the tree. It is a program: it takes no messages."""
+"""The managed containerd to other actors: its name in the tree, and the repair of its files. It takes no messages."""
 
 from __future__ import annotations
 
@@ -7,3 +7,5 @@ from typing import Final
 from supervision.addresses import ActorName
 
 CONTAINER_RUNTIME: Final = ActorName("container_runtime")
+RESTORE_FILES: Final = "actors.container_runtime.host_setup:restore"
+"""For a disposable process: make again what is missing of the files that containerd reads."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from actors.container_runtime.messages import RESTORE_FILES
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.repeated_warnings import RepeatedWarnings
@@ -17,7 +18,6 @@ from supervision.time_scale import scaled
 from . import runtime_reloads
 from .runtime_reloads import Reloads
 
-RESTORE: Final = "actors.container_runtime.host_setup:restore"
 RESTORE_SECONDS: Final = 30.0
 NOTICE_SECONDS: Final = 10.0
 """A runtime that watches the directory has read a new file in it by then."""
@@ -61,7 +61,7 @@ class NetworkRepairs:
             "pod_cidr": agent.config.podCIDR,
         }
         try:
-            restored = await self._actor.disposable(RESTORE, arguments, deadline=RESTORE_SECONDS)
+            restored = await self._actor.disposable(RESTORE_FILES, arguments, deadline=RESTORE_SECONDS)
         except (DisposableError, DisposableTimeout) as error:
             self._warnings.warn("restore", f"cannot look for containerd's missing configuration: {error}")
             return False

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from actors.api_clients.messages import RuntimeReport
+from actors.container_runtime.messages import RESTORE_FILES
 from actors.pleg import actor as module
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.messages import PodNetwork
-from actors.pleg.network_repairs import NOTICE_SECONDS, RESTORE, NetworkRepairs
+from actors.pleg.network_repairs import NOTICE_SECONDS, NetworkRepairs
 from actors.pleg.runtime_health import NETWORK
 from actors.pleg.runtime_reloads import PAUSES
 from actors.pod_workers.messages import RuntimeHealth
@@ -50,14 +51,14 @@ def told(harness: Node) -> list[str]:
 @pytest.mark.parametrize("managed", [True, False])
 def test_a_network_that_is_not_ready_is_reported_and_restored_if_managed(fake, managed):
     async def story(harness: Node) -> None:
-        harness.disposables[RESTORE] = lambda **_: True
+        harness.disposables[RESTORE_FILES] = lambda **_: True
         await harness.advance(2 * STATUS_SECONDS)
         assert told(harness) == [""], "what an earlier incarnation told no longer holds"
         fake.network_ready = False
         await harness.advance(2 * STATUS_SECONDS)
         _, text = told(harness)
         assert text == "not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"
-        made = [function for function, _ in harness.disposed if function == RESTORE]
+        made = [function for function, _ in harness.disposed if function == RESTORE_FILES]
         assert bool(made) is managed
         fake.network_ready = True
         await harness.advance(STATUS_SECONDS)
@@ -80,21 +81,21 @@ def test_a_worker_that_missed_the_ready_network_gets_it_with_the_next_relist(fak
 @pytest.mark.parametrize("managed", [True, False])
 def test_a_silent_managed_runtime_gets_its_missing_start_files_again(fake, managed):
     async def story(harness: Node) -> None:
-        harness.disposables[RESTORE] = lambda **_: False
+        harness.disposables[RESTORE_FILES] = lambda **_: False
         fake.faults.add("Status", Fault(error="UNAVAILABLE"))
         await harness.advance(2 * STATUS_SECONDS)
-        assert any(function == RESTORE for function, _ in harness.disposed) is managed
+        assert any(function == RESTORE_FILES for function, _ in harness.disposed) is managed
 
     tell(story, managed_runtime=managed)
 
 
 def test_only_the_network_of_this_agent_is_restored(fake):
     async def story(harness: Node) -> None:
-        harness.disposables[RESTORE] = lambda **_: False
+        harness.disposables[RESTORE_FILES] = lambda **_: False
         fake.network_ready = False
         await harness.advance(STATUS_SECONDS)
         agent = harness.actor.agent
-        (_, arguments), *_ = [one for one in harness.disposed if one[0] == RESTORE]
+        (_, arguments), *_ = [one for one in harness.disposed if one[0] == RESTORE_FILES]
         assert arguments == {
             "root_dir": agent.root_dir, "runtime_dir": agent.managed_runtime_dir, "state_dir": agent.managed_state_dir,
             "cluster": False, "pod_cidr": "",
@@ -122,7 +123,7 @@ class Repairs:
 
     def __init__(self, harness: Node, restored: Callable[[], bool]) -> None:
         self.now, self.restarts = 1000.0, 0
-        harness.disposables[RESTORE] = lambda **_: restored()
+        harness.disposables[RESTORE_FILES] = lambda **_: restored()
         self._repairs = NetworkRepairs(harness.actor, harness.actor.agent, self._restart, lambda: self.now)
 
     async def _restart(self) -> None:
@@ -174,7 +175,7 @@ def test_a_network_that_is_ready_again_needs_no_restart(fake):
 def test_a_failed_restoration_is_logged_once(fake, caplog):
     async def story(harness: Node) -> None:
         repairs = Repairs(harness, lambda: False)
-        harness.disposables[RESTORE] = DisposableError("MissingPrograms", "runc is missing")
+        harness.disposables[RESTORE_FILES] = DisposableError("MissingPrograms", "runc is missing")
         for _ in range(3):
             await repairs.look(5)
 
