@@ -31,7 +31,7 @@ def pod_hardware(
     `runtime`: replaces the agent's. Raises StateError, OSError, ValueError."""
     machine, files = machine_of(agent, host), StateFiles.of(actor, agent)
     cpus = cpu_start(agent, machine)
-    providers: list[HintProvider] = [DeviceHintProvider(actor)]
+    providers: list[HintProvider] = [DeviceHintProvider(actor, machine.node_ids)]
     store = StateStore(files.file(CPU_STATE), cpus.state, encode)
     exclusive = None
     if cpus.policy is not None:

@@ -86,7 +86,7 @@ class DeviceManager(Actor):
     # -- devices of containers ----------------------------------------------------------------------------------------
     @on(GetDeviceHints)
     async def on_get_hints(self, message: GetDeviceHints, sender: Address) -> DeviceHints:
-        return await self._devices.hints(message.request)
+        return await self._devices.hints(message.request, message.machine)
 
     @on(ReserveDevices)
     async def on_reserve(self, message: ReserveDevices, sender: Address) -> DevicesReserved | DevicesRefused:

@@ -54,7 +54,7 @@ class DeviceService:
         await self.node.plugins.close()
 
     # -- questions ----------------------------------------------------------------------------------------------------
-    async def hints(self, request: DeviceRequest) -> DeviceHints:
+    async def hints(self, request: DeviceRequest, machine: tuple[int, ...]) -> DeviceHints:
         await self.node.plugins_found()
         options = self._actor.context.config.topologyManagerPolicyOptions
         most = int(options.get("max-allowable-numa-nodes", MOST_NODES))
@@ -65,11 +65,12 @@ class DeviceService:
                 continue
             allocated = self._holdings.allocated_to(request.uid, request.container, name)
             if allocated:
-                found[name] = hints(resource.devices, allocated, (), needed, most) if len(allocated) == needed else []
+                same = len(allocated) == needed
+                found[name] = hints(resource.devices, allocated, (), needed, most, machine) if same else []
                 continue
             reusable = self._holdings.reusable(request.uid, request.container, name, request.finished)
             free = resource.healthy - self._holdings.taken(name, request.uid, request.container)
-            found[name] = hints(resource.devices, free, reusable, needed, most)
+            found[name] = hints(resource.devices, free, reusable, needed, most, machine)
         return DeviceHints(found)
 
     async def reserve(self, question: ReserveDevices) -> DevicesReserved | DevicesRefused:

@@ -19,11 +19,14 @@ def hints(
     reusable: Collection[str],
     needed: int,
     most_nodes: int = MOST_NODES,
+    machine: Collection[int] = (),
 ) -> list[TopologyHint] | None:
     """None: no opinion, because the plugin reports no NUMA nodes or more than `most_nodes`. []: no nodes satisfy the
     request.
 
-    `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes."""
+    `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes.
+    `machine`: the NUMA nodes of the machine; others count as none. Empty: each node that the plugin reports is one."""
+    devices = _on_machine(devices, machine) if machine else devices
     nodes = sorted({node for device in devices.values() for node in device.nodes})
     if not nodes or len(nodes) > most_nodes:
         return None
@@ -38,6 +41,13 @@ def hints(
         for mask in masks
         if _count(devices, inside, mask) == len(inside) and len(inside) + _count(devices, rest, mask) >= needed
     ]
+
+
+def _on_machine(devices: Mapping[str, Device], machine: Collection[int]) -> dict[str, Device]:
+    """The devices without nodes that the machine does not have."""
+    return {
+        name: Device(one.healthy, tuple(node for node in one.nodes if node in machine)) for name, one in devices.items()
+    }
 
 
 def _count(devices: Mapping[str, Device], names: Iterable[str], mask: int) -> int:

@@ -37,6 +37,8 @@ class GetDeviceHints(Question["DeviceHints"], frozen=True):
     """Answered with DeviceHints."""
 
     request: DeviceRequest
+    machine: tuple[int, ...] = ()
+    """The NUMA nodes of the machine; empty: each node that a plugin reports is one."""
 
 
 class DeviceHints(Message, frozen=True):

@@ -36,8 +36,9 @@ PREPARE_SECONDS: Final = 45.0
 class DeviceHintProvider:
     """A HintProvider."""
 
-    def __init__(self, actor: Actor) -> None:
-        self._actor = actor
+    def __init__(self, actor: Actor, nodes: tuple[int, ...] = ()) -> None:
+        """`nodes`: the NUMA nodes of the machine; those that only a plugin reports give no hints."""
+        self._actor, self._nodes = actor, nodes
         self._requests: dict[str, dict[str, DeviceRequest | None]] = {}
         """By UID of the pods that this process has admitted: the containers that request devices; None where no known
         plugin serves the request. A pod without requests stays until no worker has it."""
@@ -53,7 +54,8 @@ class DeviceHintProvider:
         return await self._hints(DeviceRequest(uid=pod.metadata.uid, container="", amounts=amounts)) if amounts else {}
 
     async def _hints(self, request: DeviceRequest) -> Hints:
-        return (await self._actor.ask(DEVICE_MANAGER, GetDeviceHints(request), timeout=HINT_SECONDS)).hints
+        question = GetDeviceHints(request, self._nodes)
+        return (await self._actor.ask(DEVICE_MANAGER, question, timeout=HINT_SECONDS)).hints
 
     async def reserve(
         self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool

@@ -120,8 +120,8 @@ async def test_records_of_pods_that_no_worker_has_are_removed(host: Host, monkey
     made: list[DeviceHintProvider] = []
     start = DeviceHintProvider.__init__
 
-    def noted(self: DeviceHintProvider, actor: object) -> None:
-        start(self, actor)  # type: ignore[arg-type]
+    def noted(self: DeviceHintProvider, actor: object, nodes: tuple[int, ...]) -> None:
+        start(self, actor, nodes)  # type: ignore[arg-type]
         made.append(self)
 
     monkeypatch.setattr(DeviceHintProvider, "__init__", noted)
@@ -162,6 +162,7 @@ async def test_a_silent_plugin_delays_no_pod_of_others_and_keeps_the_cpus_of_its
         limits = {"limits": {"cpu": "2", "memory": "1Mi", THING: "1"}}
         hung = manager.post(AdmitPod("u", encode(pod_of({"name": "a", "image": "i", "resources": limits}, uid="u"))))
         await manager.settle()
+        assert {one.machine for _, one in manager.asks if isinstance(one, GetDeviceHints)} == {(0,)}
         assert isinstance(manager.asks[-1][1], AllocateDevices)
         refused = await admit(manager, "v", encode(pod_of(asking("a", "2"), uid="v")))
         assert (refused.reason, refused.message) == (

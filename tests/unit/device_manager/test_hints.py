@@ -15,3 +15,17 @@ def test_devices_on_too_many_nodes_give_no_hint(most: int, has_opinion: bool) ->
     found = hints(devices, devices, (), 1, most)
     assert (found is not None) is has_opinion
     assert found is None or TopologyHint(1 << 8, preferred=True) in found
+
+
+def test_nodes_that_the_machine_does_not_have_give_no_hint() -> None:
+    devices = {"a": Device(nodes=(0,)), "b": Device(nodes=(7,)), "c": Device(nodes=(1, 7))}
+    either = [TopologyHint(0b01, preferred=True), TopologyHint(0b10, preferred=True), TopologyHint(0b11, False)]
+    assert hints(devices, devices, (), 1, machine=(0, 1)) == either
+    assert hints(devices, devices, (), 2, machine=(0, 1)) == [TopologyHint(0b11, preferred=True)]
+    assert hints(devices, devices, (), 3, machine=(0, 1)) == []
+    assert hints({"b": devices["b"]}, "b", (), 1, machine=(0, 1)) is None
+
+
+def test_an_earlier_device_on_an_unknown_node_leaves_the_others_their_hints() -> None:
+    devices = {"a": Device(nodes=(0,)), "b": Device(nodes=(7,))}
+    assert hints(devices, "a", "b", 1, machine=(0, 1)) == [TopologyHint(0b01, preferred=True)]
