@@ -16,7 +16,8 @@ async def get(handler: ServerHandler) -> None:
     page = MetricsPage(handler)
     if sample is not None:
         processes = await handler.state.collector.processes(sample)
-        for chunk in cadvisor_metrics.chunks(sample, host.machine(), processes):
+        images = await handler.state.collector.sandbox_images(sample)
+        for chunk in cadvisor_metrics.chunks(sample, host.machine(), processes, images):
             await page.write(chunk)
     await page.finish(cadvisor_metrics.errors(failed=sample is None))
 

@@ -1,6 +1,8 @@
 """/metrics/cadvisor: the container_* and machine_* series, with cAdvisor's names. Pure.
 
-Rows are cgroups: the root, kubepods and its tiers, each pod, its sandbox (container "POD") and its containers.
+Rows are cgroups: the root, kubepods and its tiers, each pod, its sandbox and its containers. The row of a sandbox has
+what the runtime labels it with: containerd no name of a container, CRI-O the name POD; and its image. What the kubelet
+reads once, limits and the time of the start, has no time of its own.
 """
 
 from __future__ import annotations
@@ -18,18 +20,22 @@ from . import disk_metrics as disks
 from .cgroup_rows import CgroupRow, Labels, cgroup_rows, metric
 
 Value = Callable[[CgroupUsage], float | None]
+_SPEC: Final = "container_spec_"
 
 
-def chunks(sample: UsageSample, machine: MachineInfo, processes: Mapping[str, ProcessStats]) -> Iterator[str]:
-    """The page, one metric after the other, so that the server can do other work in between. `processes`: by cgroup."""
+def chunks(
+    sample: UsageSample, machine: MachineInfo, processes: Mapping[str, ProcessStats], images: Mapping[str, str]
+) -> Iterator[str]:
+    """The page, one metric after the other, so that the server can do other work in between. `processes`: by cgroup;
+    `images`: of sandboxes, by ID."""
     yield from _machine(sample, machine)
-    found = cgroup_rows(sample)
+    found = cgroup_rows(sample, images)
     usages = [(row.labels, row.measured.usage) for row in found]
     for name, value in _FIGURES:
         rows = [(labels, number) for labels, usage in usages if (number := value(usage)) is not None]
-        yield metric(name, rows, sample.at)
+        yield metric(name, rows, None if name.startswith(_SPEC) else sample.at)
     yield from _by_kind(usages, sample.at)
-    yield metric("container_start_time_seconds", [(row.labels, row.started) for row in found], sample.at)
+    yield metric("container_start_time_seconds", [(row.labels, row.started) for row in found])
     seen: list[Row] = [(row.labels, int(row.measured.usage.at)) for row in found]
     yield metric("container_last_seen", seen, sample.at)
     yield from _processes([(row.labels, processes.get(row.measured.path)) for row in found], sample.at)
@@ -40,6 +46,11 @@ def chunks(sample: UsageSample, machine: MachineInfo, processes: Mapping[str, Pr
 def errors(*, failed: bool) -> str:
     """The last series of the page: the scrape errors. `failed`: there are no figures."""
     return metric("container_scrape_error", [({}, int(failed))]) + metric("machine_scrape_error", [({}, 0)])
+
+
+def _with_quota(value: Value) -> Value:
+    """What the kernel counts for cgroups with a CPU limit."""
+    return lambda usage: None if usage.cpu_quota_us is None else value(usage)
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
@@ -57,11 +68,11 @@ def _stall_seconds(controller: str, full: bool) -> Value:
 _FIGURES: Final[tuple[tuple[str, Value], ...]] = (
     ("container_cpu_user_seconds_total", lambda u: _seconds(u.user_ns)),
     ("container_cpu_system_seconds_total", lambda u: _seconds(u.system_ns)),
-    ("container_cpu_cfs_periods_total", lambda u: u.periods),
-    ("container_cpu_cfs_throttled_periods_total", lambda u: u.throttled_periods),
-    ("container_cpu_cfs_throttled_seconds_total", lambda u: _seconds(u.throttled_ns)),
-    ("container_cpu_cfs_burst_periods_total", lambda u: u.burst_periods),
-    ("container_cpu_cfs_burst_seconds_total", lambda u: _seconds(u.burst_ns)),
+    ("container_cpu_cfs_periods_total", _with_quota(lambda u: u.periods)),
+    ("container_cpu_cfs_throttled_periods_total", _with_quota(lambda u: u.throttled_periods)),
+    ("container_cpu_cfs_throttled_seconds_total", _with_quota(lambda u: _seconds(u.throttled_ns))),
+    ("container_cpu_cfs_burst_periods_total", _with_quota(lambda u: u.burst_periods)),
+    ("container_cpu_cfs_burst_seconds_total", _with_quota(lambda u: _seconds(u.burst_ns))),
     ("container_memory_usage_bytes", lambda u: u.memory_bytes),
     ("container_memory_working_set_bytes", lambda u: u.working_set_bytes),
     ("container_memory_rss", lambda u: u.rss_bytes),

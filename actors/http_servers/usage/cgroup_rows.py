@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from actors.http_servers.exposition.text_format import Row, simple
+from actors.shared.cri.conversion import CONTAINER_NAME
 from actors.shared.cri.stats import FileSystem
 from actors.shared.metrics.usage import CADVISOR
 from actors.shared.stats.sample import CgroupSample, Network, UsageSample
 from supervision.metrics import Catalogue
 
 Labels = dict[str, str]
-SANDBOX: Final = "POD"
 _DECLARED: Final = Catalogue(CADVISOR)
 
 
@@ -29,8 +29,8 @@ class CgroupRow(msgspec.Struct, frozen=True):
     """The container's writable layer."""
 
 
-def cgroup_rows(sample: UsageSample) -> list[CgroupRow]:
-    """All cgroups of the sample, the node's first."""
+def cgroup_rows(sample: UsageSample, images: Mapping[str, str]) -> list[CgroupRow]:
+    """All cgroups of the sample, the node's first. `images`: of sandboxes, by ID."""
     host, boot = sample.host, sample.host.boot
     found = [CgroupRow(labels("/"), _root(sample), boot, Network(host.interfaces, host.default_interface))]
     found += [CgroupRow(labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]
@@ -41,7 +41,9 @@ def cgroup_rows(sample: UsageSample) -> list[CgroupRow]:
             found.append(CgroupRow(labels(pod.measured.path, **whose), pod.measured, started))
         if pod.sandbox_measured is not None:
             one = pod.sandbox_measured
-            own = labels(one.path, name=pod.sandbox.id, container=SANDBOX, **whose)
+            box = pod.sandbox
+            name, image = box.labels.get(CONTAINER_NAME, ""), images.get(box.id, "")
+            own = labels(one.path, name=box.id, image=image, container=name, **whose)
             found.append(CgroupRow(own, one, started, pod.network))
         for inner in pod.containers:
             container = inner.container

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from proto import cri_pb2 as cri
+from supervision.errors import UNREADABLE
 
 from .checked_answers import attempt_of, id_of, part
 from .model import (
@@ -69,6 +72,18 @@ def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
         labels=dict(status.labels),
         annotations=dict(status.annotations),
     )
+
+
+class _SandboxInfo(msgspec.Struct, frozen=True):
+    image: str = ""
+
+
+def sandbox_image(info: str) -> str:
+    """The image of a sandbox. `info`: of its verbose status, as containerd and CRI-O have it, JSON; '': it has none."""
+    try:
+        return msgspec.json.decode(info, type=_SandboxInfo).image
+    except UNREADABLE:
+        return ""
 
 
 def container_state(number: int) -> CriContainerState:

@@ -68,6 +68,12 @@ class SandboxCalls:
         check_id(found.id, sandbox_id)
         return found
 
+    async def pod_sandbox_image(self, sandbox_id: str) -> str:
+        """The image that the sandbox was made of, as the runtime names it; '': it does not say. Raises NotFound."""
+        request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id, verbose=True)
+        answer = await self._runtime.call(methods.POD_SANDBOX_STATUS, request, self._deadlines.request)
+        return conversion.sandbox_image(answer.info.get("info", ""))
+
     async def list_pod_sandboxes(self, labels: Mapping[str, str] | None = None) -> list[Sandbox]:
         """The sandboxes with all of `labels`, ready or not."""
         request = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=labels or {}))

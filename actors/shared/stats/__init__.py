@@ -15,5 +15,6 @@ pod_cgroups.py      finds the cgroups of pods and containers by name, for every 
 pod_disks.py        the disk usage of pods, of which one volume that hangs costs only its own figures
 processes.py        the processes of a container, from its cgroup and proc(5): their number and open files
 sample.py           a sample: the figures of the node and its pods at one time
+sandbox_images.py   the images of sandboxes, each asked for once
 volume_figures.py   the figures of a volume that its CSI driver measures
 """

@@ -34,6 +34,7 @@ from .own_cgroup import own_cgroup
 from .pod_disks import AskDrivers, no_drivers
 from .processes import ProcessStats, count_of, processes_of
 from .sample import CgroupSample, ContainerSample, Network, PodSample, UsageSample, usage_of
+from .sandbox_images import SandboxImages
 
 KEPT_SECONDS: Final = 10.0
 FIRST_RATE_SECONDS: Final = 0.2
@@ -75,6 +76,7 @@ class Collector:
         self._sampling: asyncio.Task[UsageSample] | None = None
         self._stats_call: asyncio.Future[dict[str, ContainerStats]] | None = None
         self._rates = CpuRates()
+        self._images = SandboxImages(runtime)
         self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
@@ -229,6 +231,10 @@ class Collector:
                 await asyncio.sleep(0)
             found[path] = processes_of(self.tree, path)
         return found
+
+    async def sandbox_images(self, sample: UsageSample) -> dict[str, str]:
+        """By the ID of the sandbox, as far as the runtime tells."""
+        return await self._images.of(pod.sandbox.id for pod in sample.pods if pod.sandbox_measured is not None)
 
     def process_count(self, sample: UsageSample) -> dict[str, int]:
         """The current number of processes in each pod's containers and sandbox, by UID."""

@@ -139,7 +139,7 @@ def test_cadvisor_metrics_have_the_labels_that_dashboards_use(node: Joined) -> N
         (row,) = re.findall(rf'^{series}\{{container="main",.*pod="busy".*\}} (\S+) \d+$', text, re.M)
         assert float(row) > 0
     labels = r'container="main",.*id="/[^"]+",image="[^"]+",name="[0-9a-f]{64}",namespace="[^"]+",pod="busy"'
-    assert re.search(rf"^container_spec_memory_limit_bytes\{{{labels}\}} {64 << 20} ", text, re.M)
+    assert re.search(rf"^container_spec_memory_limit_bytes\{{{labels}\}} {64 << 20}$", text, re.M)
     assert re.search(r'^container_network_receive_bytes_total\{.*interface="eth0"\} \d+', text, re.M)
     assert re.search(r"^machine_cpu_cores\{.*\} [1-9]", text, re.M)
     assert "\ncontainer_scrape_error 0\n" in text

@@ -92,7 +92,7 @@ def test_lists_without_an_entry_are_left_out_of_the_summary():
 
 def cadvisor() -> str:
     processes = {"/kubepods/podu/c1": ProcessStats(3, 12, 4, 1024), "/kubepods/podu/s1": ProcessStats(1, 2, 0, None)}
-    chunks = cadvisor_metrics.chunks(SAMPLE, MACHINE, processes)
+    chunks = cadvisor_metrics.chunks(SAMPLE, MACHINE, processes, {"s1": "pause:3.9"})
     return "".join(chunks) + cadvisor_metrics.errors(failed=False)
 
 
@@ -178,8 +178,36 @@ def test_no_limit_is_zero(name):
     unlimited = msgspec.structs.replace(USAGE, tasks_limit=None, swap_limit_bytes=None)
     pod = msgspec.structs.replace(SAMPLE.pods[0], measured=CgroupSample("/kubepods/podu", unlimited))
     sample = msgspec.structs.replace(SAMPLE, pods=[pod])
-    page = "".join(cadvisor_metrics.chunks(sample, MACHINE, {}))
+    page = "".join(cadvisor_metrics.chunks(sample, MACHINE, {}, {}))
     assert [line.split()[1] for line in page.splitlines() if line.startswith(name) and 'podu"' in line] == ["0"]
+
+
+@pytest.mark.parametrize("name", ["", "POD"])
+def test_a_sandbox_has_its_image_and_the_name_that_the_runtime_gives_it(name):
+    """Queries without sandboxes leave out rows without the name of a container (containerd) or named POD (CRI-O)."""
+    labels = {"io.kubernetes.container.name": name} if name else {}
+    box = msgspec.structs.replace(SAMPLE.pods[0].sandbox, labels=labels)
+    sample = msgspec.structs.replace(SAMPLE, pods=[msgspec.structs.replace(SAMPLE.pods[0], sandbox=box)])
+    page = "".join(cadvisor_metrics.chunks(sample, MACHINE, {}, {"s1": "pause:3.9"}))
+    wanted = f'{{container="{name}",id="/kubepods/podu/s1",image="pause:3.9",name="s1",namespace="n",pod="p"'
+    assert f"container_memory_rss{wanted}}} 80 " in page
+    assert f'container_network_receive_bytes_total{wanted},interface="eth0"}} 1 ' in page
+
+
+def test_limits_and_the_time_of_the_start_have_no_time_of_their_own():
+    """So that Prometheus ends the series with its container, and not five minutes later."""
+    timed = [line.split("{")[0] for line in cadvisor().splitlines() if line.rpartition("} ")[2].count(" ")]
+    assert "container_memory_rss" in timed
+    assert not [name for name in timed if name.startswith(("container_spec_", "container_start_time_"))]
+
+
+def test_only_a_cgroup_with_a_cpu_limit_has_figures_of_it():
+    unlimited = msgspec.structs.replace(USAGE, cpu_quota_us=None)
+    pod = msgspec.structs.replace(SAMPLE.pods[0], measured=CgroupSample("/kubepods/podu", unlimited))
+    page = "".join(cadvisor_metrics.chunks(msgspec.structs.replace(SAMPLE, pods=[pod]), MACHINE, {}, {}))
+    rows = [line for line in page.splitlines() if line.startswith("container_cpu_cfs_")]
+    assert len([line for line in rows if 'podu/c1"' in line]) == 5
+    assert not [line for line in rows if 'podu"' in line]
 
 
 def test_disks_on_which_nothing_of_the_node_is_are_left_out():
