@@ -9,7 +9,7 @@ from typing import Final, Literal
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import ContainerStateTerminated, ContainerStatus, Pod
 from actors.shared.kube.pods import is_sidecar, is_static, sidecars
-from actors.shared.kube.restart_policy import init_exit_code, may_restart
+from actors.shared.kube.restart_policy import can_restart_all, init_exit_code, may_restart
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 TERMINAL: Final = ("Succeeded", "Failed")
@@ -64,7 +64,14 @@ def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -
     code = init_exit_code(ended.exitCode, ended.reason)
     if code == 0:
         return "done"
-    return "pending" if may_restart(pod, container, code, init=True) else "failed"
+    again = may_restart(pod, container, code, init=True) or _restarts_with_all(status, pod)
+    return "pending" if again else "failed"
+
+
+def _restarts_with_all(status: ContainerStatus | None, pod: Pod) -> bool:
+    """Whether the restart of all containers (KEP-5532) has stopped this one: it starts again under any policy. In such
+    a pod no other container waits whose policy lets it end."""
+    return status is not None and status.state.waiting is not None and can_restart_all(pod)
 
 
 def _runs(status: ContainerStatus | None) -> bool:
@@ -77,6 +84,6 @@ def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod
     code = exit_code(status)
     if code is None:
         return "waiting"
-    if may_restart(pod, container, code, init=False):
+    if may_restart(pod, container, code, init=False) or _restarts_with_all(status, pod):
         return "restarting"
     return "succeeded" if code == 0 else "failed"
