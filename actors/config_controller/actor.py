@@ -23,6 +23,7 @@ from supervision.spec import PolicySettings
 
 from . import session, trial
 from .candidates import Candidates
+from .clock_jumps import ClockJumps
 from .consumers import Consumers
 from .file_watch import ConfigFileWatch, LockFileWatch, SourceWatches
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
@@ -40,12 +41,14 @@ class ConfigController(Actor):
         consumers: Consumers | None = None,
         optional: Sequence[ActorName] = (),
         declared_policies: Mapping[ActorName, PolicySettings] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`consumers`: which actor reads which field. `optional`: actors that need not be in the tree.
-        `declared_policies`: settings by name; a name may end in `*`."""
+        """`clock`: seconds since 1970. `consumers`: which actor reads which field. `optional`: actors that need not be
+        in the tree. `declared_policies`: settings by name; a name may end in `*`."""
         super().__init__()
         self._clock, self._consumers, self._optional = clock, consumers or {}, optional
         self._declared_policies = declared_policies or {}
+        self._jumps = ClockJumps(clock, monotonic)
 
     @property
     def _agent(self) -> Agent:
@@ -180,6 +183,7 @@ class ConfigController(Actor):
 
     # -- applying -----------------------------------------------------------------------------------------------------
     def _step(self, event: trial.Event) -> None:
+        self._follow_clock()
         state, name = trial.decide(self._state, event, self._clock())
         if state == self._state or (name and not self._apply(name)):
             return
@@ -187,7 +191,11 @@ class ConfigController(Actor):
         self._save()
         self._trial_checks.update(on_trial=self._state.trial_until > 0)
 
+    def _follow_clock(self) -> None:
+        self._state = trial.clock_was_set(self._state, self._jumps.take())
+
     def _failed_supervisors(self, ages: Mapping[str, float]) -> list[str]:
+        self._follow_clock()
         return trial.supervisors_that_gave_up(self._state, ages, self._clock())
 
     def _apply(self, name: str) -> bool:

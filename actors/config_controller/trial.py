@@ -118,7 +118,14 @@ def _agent_started(state: State, event: AgentStarted, now: float) -> State:
     return _change(state, boot=event.boot, orderly=False)
 
 
+def clock_was_set(state: State, seconds: float) -> State:
+    """The wall clock was set forward by these seconds: a trial ends that much later by it."""
+    return _change(state, trial_until=state.trial_until + seconds) if state.trial_until > 0 else state
+
+
 def _tick(state: State, now: float) -> State:
+    if state.trial_until > now + TRIAL_SECONDS:  # set back while no controller ran
+        state = _change(state, trial_until=now + TRIAL_SECONDS)
     if not 0 < state.trial_until <= now:
         return state
     state = _change(state, last_known_good=state.current, trial_until=0.0)

@@ -24,12 +24,17 @@ class Node:
 
     def __init__(self, directory):
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
+        self.clock_set_by = 0.0
+        """Seconds by which the wall clock was set forward."""
         self.restarts = 0
         self.gave_up: list[float] = []
         """When pod_workers did, by the clock."""
         self.flags = []
         self.renewed, self.fork_server_answer = [], Done()
         (directory / "conf.d").mkdir()
+
+    def wall(self) -> float:
+        return self.clock() + self.clock_set_by
 
     def write(self, text, name="kubelet.yaml"):
         """As an editor does it: another file, renamed."""
@@ -65,7 +70,7 @@ class Node:
             ConfigController,
             name="config_controller",
             context=self.load(),
-            arguments={"clock": self.clock, **DECLARATION.arguments(RELATIONS)},
+            arguments={"clock": self.wall, "monotonic": self.clock, **DECLARATION.arguments(RELATIONS)},
             clock=self.clock,
         )
         harness.answer(GetTree, self.tree)

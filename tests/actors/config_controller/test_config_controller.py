@@ -317,7 +317,7 @@ def test_the_next_incarnation_continues_with_the_configuration_in_force(node):
             ConfigController,
             name="config_controller",
             context=context,
-            arguments={"clock": node.clock, **DECLARATION.arguments(RELATIONS)},
+            arguments={"clock": node.clock, "monotonic": node.clock, **DECLARATION.arguments(RELATIONS)},
             clock=node.clock,
         )
         again.answer(GetTree, node.tree)

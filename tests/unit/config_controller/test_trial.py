@@ -12,6 +12,7 @@ from actors.config_controller.trial import (
     RollBack,
     TrialFailed,
     TrialTick,
+    clock_was_set,
     decide,
     not_in_force,
     origin,
@@ -54,6 +55,19 @@ def test_a_change_is_applied_at_once_and_accepted_after_its_trial():
     assert state.last_known_good == "a"
     state, _ = after(TRIAL_SECONDS * 3, TrialTick(), state=state)
     assert (state.last_known_good, state.trial_until) == ("b", 0.0)
+
+
+def test_a_clock_that_was_set_while_no_controller_ran_makes_no_trial_longer_than_usual():
+    state, _ = after(*GOOD, 1e9, NewConfiguration("b"))
+    state, _ = decide(state, TrialTick(), 5.0)
+    assert state.trial_until == 5.0 + TRIAL_SECONDS
+    state, _ = decide(state, TrialTick(), 5.0 + TRIAL_SECONDS)
+    assert state.last_known_good == "b"
+
+
+def test_a_clock_that_is_set_without_a_trial_begins_none():
+    state, _ = after(*GOOD)
+    assert clock_was_set(state, 1e9) == state
 
 
 def test_a_tick_without_a_trial_changes_nothing():
