@@ -200,7 +200,7 @@ def _find_outcomes(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
     try:
         with closing(Client(Path(agent.run_dir))) as client:
             sources = client.ask(GetSources(), PodSources, name=POD_CONFIG, timeout=2.0)
-            pages = every_page(lambda after: client.ask(GetPods(after), Pods, name=STATUS_MANAGER, timeout=2.0))
+            pages = every_page(lambda after: client.ask(GetPods(after), Pods, name=STATUS_MANAGER, timeout=5.0))
     except (AskError, OSError):
         return None
     pods = [pod for page in pages for pod in msgspec.json.decode(page.data, type=_PodList).items]

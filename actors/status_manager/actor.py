@@ -7,6 +7,7 @@ the one of the API server, and `ApiSync` writes it there.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final, cast
 
 import msgspec
@@ -47,6 +48,7 @@ from .readiness.readiness_file import ReadinessFile
 from .readiness.readiness_saver import ReadinessSaver
 from .readiness.readiness_table import ReadinessTable
 from .reports.address_family import family_event
+from .reports.first_reports import FirstReports
 from .reports.live_pods import active_pods, live_pods
 from .reports.pod_list import pod_list, status_of
 from .reports.pod_metrics import PodMetrics
@@ -86,6 +88,7 @@ class StatusManager(Actor):
         self._readiness = ReadinessTable(file, self._clocks.wall_ns())
         self._saver = ReadinessSaver(self, file)
         self._inventory = PodInventory()
+        self._first_reports = FirstReports(self)
         self._node = NodeFacts(self, agent, self._refresh_all)
         self._served = ServedPodsFeed(self, self.table, agent)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
@@ -149,6 +152,7 @@ class StatusManager(Actor):
         if self._api_sync is not None:
             self._api_sync.worker_listed(message.worker)
         if self._inventory.complete:
+            self._first_reports.complete()
             self._served.listed(self._inventory.uids())
         for uid in self.table.uids():
             if message.lacks(uid):
@@ -254,8 +258,8 @@ class StatusManager(Actor):
 
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
-    def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        return pod_list(self.table, message.after)
+    def on_get_pods(self, message: GetPods, sender: Address) -> Pods | Awaitable[Pods]:
+        return self._first_reports.answer(lambda: pod_list(self.table, message.after))
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
@@ -263,8 +267,8 @@ class StatusManager(Actor):
         return LivePods(found, complete=self._inventory.complete)
 
     @on(GetActivePods)
-    def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:
-        return active_pods(self.table, message.after)
+    def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods | Awaitable[ActivePods]:
+        return self._first_reports.answer(lambda: active_pods(self.table, message.after))
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
@@ -272,5 +276,9 @@ class StatusManager(Actor):
         return self.metrics.snapshot(self.name, self.incarnation)
 
     @on(GetPodStatus)
-    def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound:
-        return status_of(self.table.find(message.uid, message.namespace, message.name), message.uid)
+    def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound | Awaitable[PodStatusFound]:
+        def find() -> PodStatusFound:
+            return status_of(self.table.find(message.uid, message.namespace, message.name), message.uid)
+
+        found = find()
+        return found if found.pod else self._first_reports.answer(find)

@@ -27,7 +27,7 @@ from supervision.fork_server.lock import holder_of
 from .layout import MANAGED, NODE_PORT, POD, DemoLayout, configuration, flags, rendered
 from .traces import remove_traces
 
-ANSWER_SECONDS: Final = 2.0
+ANSWER_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 60.0
 
 

@@ -2,6 +2,7 @@
 
 | module | purpose |
 |---|---|
+| first_reports | holds questions while a new incarnation does not know the pods yet |
 | live_pods | for the eviction and the shutdown manager: which pods can be terminated, in which order |
 | pod_list | for the servers: all pods and their statuses, as answers |
 | pages | answers about all pods come in pages |

@@ -18,6 +18,7 @@ from supervision.actor import AskError
 from supervision.harness import Harness
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
+from tests.support.status_questions import ask_now
 
 
 # -- faults -------------------------------------------------------------------------------------------------------
@@ -252,8 +253,8 @@ async def test_a_status_is_found_by_name_and_uid(tmp_path):
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))
-        assert json.loads((await harness.deliver(GetPodStatus("u"))).status)["phase"] == "Running"
-        assert (await harness.deliver(GetPodStatus("", "n", "p"))).uid == "u"
+        assert json.loads((await ask_now(harness, GetPodStatus("u"))).status)["phase"] == "Running"
+        assert (await ask_now(harness, GetPodStatus("", "n", "p"))).uid == "u"
 
 
 async def test_the_time_from_change_to_write_is_measured(tmp_path):

@@ -15,6 +15,7 @@ from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, 
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.apiserver.faults import Fault
 from tests.support.present import present
+from tests.support.status_questions import ask_now
 
 GATE: dict[str, Any] = {"readinessGates": [{"conditionType": "example.com/gate"}]}
 
@@ -165,7 +166,7 @@ async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(
         assert conditions(found)["Ready"] == "True"
         assert conditions(found)["example.com/gate"] == "True"
         assert found["status"]["resourceClaimStatuses"] == [{"name": "claim"}]
-        shown = json.loads((await harness.deliver(GetPods())).data)["items"][0]
+        shown = json.loads((await ask_now(harness, GetPods())).data)["items"][0]
         assert shown["status"]["resourceClaimStatuses"] == [{"name": "claim"}]
         assert shown["metadata"]["resourceVersion"] == found["metadata"]["resourceVersion"]
 
@@ -253,7 +254,7 @@ async def test_a_pod_is_deleted_only_when_nothing_of_it_is_left(tmp_path):
         assert store.sent("DELETE")[0]["preconditions"] == {"uid": "u"}
         await harness.deliver(SourcePod("api", "u"))
         await harness.deliver(seen(bound, worker_phase="terminated", finished=True, gone=True))
-        assert json.loads((await harness.deliver(GetPods())).data)["items"] == []
+        assert json.loads((await ask_now(harness, GetPods())).data)["items"] == []
 
 
 async def test_a_pod_that_has_ended_by_itself_stays_at_the_server(tmp_path):

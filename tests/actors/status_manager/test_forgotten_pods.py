@@ -13,13 +13,14 @@ from supervision.harness import Harness
 from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, static
 from tests.support.api_joined import begun, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
+from tests.support.status_questions import ask_now
 
 GONE: dict[str, Any] = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
 
 
 async def told_of(harness: Harness) -> tuple[list[str], list[str]]:
     """UIDs of the pods that are shown, and of those that somebody would wait for."""
-    shown = json.loads((await harness.deliver(GetPods())).data)["items"]
+    shown = json.loads((await ask_now(harness, GetPods())).data)["items"]
     live = await harness.deliver(GetLivePods())
     return [each["metadata"]["uid"] for each in shown], [each.uid for each in live.pods]
 

@@ -12,6 +12,7 @@ from actors.status_manager.messages import ActivePods, GetActivePods, GetLivePod
 from supervision.harness import Harness
 from tests.support.api_joined import BORN, S, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
+from tests.support.status_questions import ask_now
 
 
 async def live(harness: Harness) -> LivePods:
@@ -97,6 +98,6 @@ async def test_a_pod_is_active_until_its_worker_reports_it_ended_or_rejected(tmp
     async with joined(tmp_path, ApiNeighbour()) as harness:
         for phase, active in (("running", ["u"]), ("terminating", ["u"]), ("terminated", []), ("rejected", [])):
             await harness.deliver(seen(pod(), worker_phase=phase))
-            answer = await harness.deliver(GetActivePods())
+            answer = await ask_now(harness, GetActivePods())
             assert isinstance(answer, ActivePods)
             assert [one.uid for one in answer.pods] == active, phase

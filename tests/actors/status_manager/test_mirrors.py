@@ -12,6 +12,7 @@ from actors.status_manager.messages import GetPods, GetPodStatus
 from supervision.harness import Harness
 from tests.support.api_joined import begun, joined, seen
 from tests.support.api_neighbour import ApiNeighbour
+from tests.support.status_questions import ask_now
 
 WORKER = "pod_workers/worker/0"
 
@@ -244,7 +245,7 @@ async def test_kubectl_finds_the_static_pod_by_the_name_and_uid_of_its_mirror(tm
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         uid = (await mirrored(store, harness))["metadata"]["uid"]
-        assert (await harness.deliver(GetPodStatus("", "n", "web-node-1"))).uid == "h1"
-        assert (await harness.deliver(GetPodStatus(uid))).uid == "h1"
-        shown = json.loads((await harness.deliver(GetPods())).data)["items"]
+        assert (await ask_now(harness, GetPodStatus("", "n", "web-node-1"))).uid == "h1"
+        assert (await ask_now(harness, GetPodStatus(uid))).uid == "h1"
+        shown = json.loads((await ask_now(harness, GetPods())).data)["items"]
         assert [each["metadata"]["uid"] for each in shown] == ["h1"]

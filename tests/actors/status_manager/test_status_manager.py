@@ -21,6 +21,7 @@ from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
 from supervision.process_messages import Hello
 from supervision.protocol import GetMetrics
+from tests.support.status_questions import ask_now
 
 S = 1_000_000_000
 BORN = 1_700_000_000 * S
@@ -50,7 +51,7 @@ def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run:
 
 
 async def pods(harness: Harness) -> list[dict[str, Any]]:
-    listed = json.loads((await harness.deliver(GetPods())).data)
+    listed = json.loads((await ask_now(harness, GetPods())).data)
     assert (listed["kind"], listed["apiVersion"]) == ("PodList", "v1")
     items: list[dict[str, Any]] = listed["items"]
     return items
@@ -65,9 +66,9 @@ async def ready(harness: Harness) -> bool:
 async def test_removed_pods_are_reported_with_the_list(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen(uid="u1"))
-        assert (await harness.deliver(GetPods())).removed == []
+        assert (await ask_now(harness, GetPods())).removed == []
         await harness.deliver(seen(uid="u1", worker_phase="terminating", removed=True, at=2.0))
-        assert (await harness.deliver(GetPods())).removed == ["u1"]
+        assert (await ask_now(harness, GetPods())).removed == ["u1"]
 
 
 async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(tmp_path):
@@ -137,17 +138,17 @@ async def test_a_pod_that_is_gone_is_forgotten(tmp_path):
         await harness.deliver(seen())
         await harness.deliver(seen(gone=True))
         assert await pods(harness) == []
-        assert await harness.deliver(GetPodStatus("u")) == PodStatusFound("u", b"", b"")
+        assert await ask_now(harness, GetPodStatus("u")) == PodStatusFound("u", b"", b"")
 
 
 async def test_one_status_is_found_by_uid_and_by_name(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
-        found = await harness.deliver(GetPodStatus("u"))
+        found = await ask_now(harness, GetPodStatus("u"))
         assert json.loads(found.status)["podIP"] == "10.1.0.2"
-        assert await harness.deliver(GetPodStatus(namespace="n", name="p")) == found
-        assert (await harness.deliver(GetPodStatus(namespace="n", name="q"))).status == b""
-        assert (await harness.deliver(GetPodStatus())).status == b""
+        assert await ask_now(harness, GetPodStatus(namespace="n", name="p")) == found
+        assert (await ask_now(harness, GetPodStatus(namespace="n", name="q"))).status == b""
+        assert (await ask_now(harness, GetPodStatus())).status == b""
 
 
 async def test_without_a_probe_running_is_ready(tmp_path):
