@@ -22,6 +22,7 @@ relay.py             a Unix socket that starts its gRPC server for the first cli
 restore_error.py     the error of a start with an unusable state file, in the kubelet's words
 state_files.py       the files of the node's state, with copies from which a restarted actor continues
 stats/               usage of the node, its pods and containers: CPU, memory, disks, network
+steady_clock.py      a clock that goes on evenly when the wall clock is set
 token_bucket.py      the token bucket: a rate limit with a burst
 tracing/             tracing spans and their export to a collector (KubeletConfiguration.tracing)
 """

@@ -27,6 +27,8 @@ _COST: Final = 500
 MESSAGE_BYTES: Final = 1024
 """The longest message that the API takes."""
 
+SKEW_SECONDS: Final = 5.0
+
 DeviceId = tuple[str, str]
 """(pool, device)."""
 
@@ -57,9 +59,13 @@ class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
         """When the report expires, seconds since 1970."""
         return self.updated + (self.timeout or DEFAULT_TIMEOUT_SECONDS)
 
+    def is_over(self, now: float) -> bool:
+        """Whether it has expired, or the clock was set back since, so that its age is unknown."""
+        return now > self.expires or now < self.updated - SKEW_SECONDS
+
     def at(self, now: float) -> DraDeviceHealth:
         """The health at that time."""
-        if now <= self.expires:
+        if not self.is_over(now):
             return self
         return msgspec.structs.replace(self, health=UNKNOWN, message="")
 
@@ -113,7 +119,7 @@ class DraHealth(msgspec.Struct, frozen=True):
     def expired(self, now: float) -> tuple[DraHealth, dict[str, frozenset[DeviceId]]]:
         """The health without expired reports. Returns their devices by driver, too."""
         gone = {
-            driver: frozenset(key for key, one in devices.items() if now > one.expires)
+            driver: frozenset(key for key, one in devices.items() if one.is_over(now))
             for driver, devices in self.drivers.items()
         }
         kept = {

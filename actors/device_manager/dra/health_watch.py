@@ -27,8 +27,8 @@ Changed = Callable[[str, frozenset[DeviceId]], None]
 
 
 class HealthWatch:
-    def __init__(self, actor: Actor, root_dir: str, changed: Changed, clock: Callable[[], float] = time.time) -> None:
-        """`clock`: seconds since 1970."""
+    def __init__(self, actor: Actor, root_dir: str, changed: Changed, clock: Callable[[], float]) -> None:
+        """`clock`: seconds since 1970, steady."""
         self._actor, self._changed, self._clock = actor, changed, clock
         self._path = os.path.join(root_dir, "dra_health_state")
         self.health = DraHealth()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +24,7 @@ from actors.shared.kube.pods import find_container
 from actors.shared.kube.resource_claims import ResourceClaimError, claim_uses
 from actors.shared.pod_inventory import PodInventory
 from actors.shared.state_files import StateFiles
+from actors.shared.steady_clock import steady_clock
 from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
 from supervision.actor import Actor
 
@@ -47,10 +47,10 @@ class ResourceClaims:
     """`drivers` is the handler of plugins of type DRAPlugin."""
 
     def __init__(
-        self, actor: Actor, agent: Agent, connect: Connect | None = None, clock: Callable[[], float] = time.time
+        self, actor: Actor, agent: Agent, connect: Connect | None = None, clock: Callable[[], float] | None = None
     ) -> None:
-        """`connect` makes the connection to a driver; `clock`: seconds since 1970."""
-        self._actor, self._clock = actor, clock
+        """`connect` makes the connection to a driver; `clock`: seconds since 1970, steady."""
+        self._actor, self._clock = actor, clock or steady_clock()
         self._messages = agent.gate("ResourceHealthStatusMessage")
         self._extended = agent.gate("DRAExtendedResource")
         self.store = ClaimStore(StateFiles.of(actor, agent), actor.metrics)
@@ -58,7 +58,7 @@ class ResourceClaims:
         self._preparation = Preparation(actor, self.store, self.drivers.get, extended=self._extended)
         self._slices = None if agent.standalone else ResourceSlices(actor, agent.node_name, self.drivers.connected)
         watches = agent.gate("ResourceHealthStatus")
-        self._health = HealthWatch(actor, agent.root_dir, self._health_changed, clock) if watches else None
+        self._health = HealthWatch(actor, agent.root_dir, self._health_changed, self._clock) if watches else None
         self._inventory = PodInventory()
         self._unknown: frozenset[str] = frozenset()
         """Pods with claims that no worker had at the last look."""

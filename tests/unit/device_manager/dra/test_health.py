@@ -131,3 +131,11 @@ def test_the_health_of_many_drivers_takes_only_so_much_memory_and_each_has_room(
     assert costs["driver7"] > COST_ASSURED / 2
     assert health.of("driver7", "p", "7-1999", 100.0).health == HEALTHY
     assert health.of("driver7", "p", "7-0", 100.0).health == UNKNOWN, "the oldest are forgotten"
+
+
+def test_a_report_from_a_time_that_is_yet_to_come_is_unknown() -> None:
+    """The clock was set back while no device manager ran; the report would be in force until that time has come."""
+    health, _ = DraHealth().reported(DRIVER, [report("a")], 1e6)
+    assert health.of(DRIVER, "p", "a", 1e6 - 1).health == HEALTHY, "a slow correction"
+    assert health.of(DRIVER, "p", "a", 1e5).health == UNKNOWN
+    assert health.expired(1e5)[1] == {DRIVER: {("p", "a")}}
