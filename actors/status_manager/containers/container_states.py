@@ -87,6 +87,8 @@ def lost_state(
     """State, last state and restarts to add (0 or 1) of a container. One that ran and that the runtime no longer has is
     terminated with an unknown exit code.
     """
+    if newest is not None and _begins_anew(view, before, newest):
+        return state, last, 1
     gone = newest is None or newest.state is CriContainerState.UNKNOWN
     if newest is not None and not gone and _was_replaced(view, before):
         counted = newest.restart_count > before.restartCount
@@ -98,6 +100,17 @@ def lost_state(
     if before.state.terminated is not None:
         return (before.state, before.lastState, 0) if view.ended else (state, before.state, 0)
     return state, before.lastState, 0
+
+
+def _begins_anew(view: ContainerStatusInput, before: ContainerStatus, newest: CriContainer) -> bool:
+    """Whether an ended container runs again, and the runtime has forgotten how often it had run, as one that loses its
+    containers and their logs with a reboot."""
+    missing = before.state.waiting is not None and not before.containerID
+    ended = before.lastState.terminated if missing else before.state.terminated
+    known = ended.containerID if ended is not None else ""  # a lost end has none: it has counted already
+    running = newest.state is CriContainerState.RUNNING
+    replaced = known not in ("", container_id(view, newest))
+    return replaced and running and newest.restart_count <= before.restartCount
 
 
 def _was_replaced(view: ContainerStatusInput, before: ContainerStatus) -> bool:

@@ -443,6 +443,16 @@ def test_the_last_end_stays_when_the_runtime_has_collected_the_dead_container():
     assert present(kept.lastState.terminated).exitCode == 3
 
 
+def test_a_restart_counts_though_the_runtime_has_forgotten_the_earlier_ones():
+    crashed = look(pod_of(), ran(id="old", attempt=5, code=3))
+    gone = look(pod_of(), before=crashed)
+    for before in (crashed, gone):
+        again = look(pod_of(), ran(id="new", attempt=0), before=before)
+        later = look(pod_of(), ran(id="new", attempt=0), before=again)
+        assert [status.containerStatuses[0].restartCount for status in (again, later)] == [6, 6]
+        assert present(later.containerStatuses[0].lastState.terminated).exitCode == 3
+
+
 def test_the_image_is_the_runtimes_name_of_it():
     full = "docker.io/library/busybox:1.36"
     assert look(pod_of(), ran(resolved_image=full)).containerStatuses[0].image == full
