@@ -237,8 +237,11 @@ class Collector:
         return await self._images.of(pod.sandbox.id for pod in sample.pods if pod.sandbox_measured is not None)
 
     def process_count(self, sample: UsageSample) -> dict[str, int]:
-        """The current number of processes in each pod's containers and sandbox, by UID."""
-        return {pod.sandbox.pod_uid: sum(count_of(self.tree, path) for path in _cgroups_of(pod)) for pod in sample.pods}
+        """The current number of processes in each pod's containers, by UID; as in the kubelet, without its sandbox."""
+        return {
+            pod.sandbox.pod_uid: sum(count_of(self.tree, one.measured.path) for one in pod.containers)
+            for pod in sample.pods
+        }
 
 
 def _parts(pod: PodSample) -> list[CgroupSample]:
@@ -259,13 +262,9 @@ def _has_rate(measured: CgroupSample) -> bool:
 
 def _cgroups(sample: UsageSample) -> Iterator[str]:
     for pod in sample.pods:
-        yield from _cgroups_of(pod)
-
-
-def _cgroups_of(pod: PodSample) -> Iterator[str]:
-    if pod.sandbox_measured is not None:
-        yield pod.sandbox_measured.path
-    yield from (one.measured.path for one in pod.containers)
+        if pod.sandbox_measured is not None:
+            yield pod.sandbox_measured.path
+        yield from (one.measured.path for one in pod.containers)
 
 
 def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:

@@ -143,6 +143,20 @@ def test_a_pod_that_is_seen_for_the_first_time_has_a_rate(tmp_path: Path, monkey
     assert asyncio.run(rates()) == [0, 0]
 
 
+def test_the_processes_of_a_pod_are_those_of_its_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, runtime, _ = make(tmp_path, monkeypatch)
+    put_cgroups(tmp_path, "one")
+    runtime.add_pod("one")
+    pod = tmp_path / "kubepods" / "podone"
+    (pod / sandbox_id("one") / "cgroup.procs").write_text("11\n")
+    (pod / container_id("one") / "cgroup.procs").write_text("12\n13\n")
+
+    async def counts() -> dict[str, int]:
+        return collector.process_count(await collector.sample(-1, disks=False))
+
+    assert asyncio.run(counts()) == {"one": 2}
+
+
 def test_figures_that_the_runtime_has_not_renewed_are_no_rate_of_zero(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
