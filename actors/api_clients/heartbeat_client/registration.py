@@ -79,7 +79,11 @@ def reconciled(existing: Json, plan: RegistrationPlan) -> Json:
     node = copy.deepcopy(existing)
     labels = node.setdefault("metadata", {}).setdefault("labels", {})
     wanted = new_node(plan)["metadata"]["labels"]
-    labels.update({name: wanted[name] for name in RECONCILED_LABELS if name in wanted})
+    for name in RECONCILED_LABELS:
+        if wanted.get(name):
+            labels[name] = wanted[name]
+        elif name in wanted:  # --node-labels=topology.kubernetes.io/zone=
+            labels.pop(name, None)
     annotations = node["metadata"].setdefault("annotations", {})
     if plan.controller_attaches:
         annotations[ATTACH_DETACH] = "true"

@@ -63,6 +63,14 @@ def test_labels_that_are_the_agents_are_put_right_and_no_others():
     assert patch == {"metadata": {"labels": {"kubernetes.io/os": "linux", "topology.kubernetes.io/zone": "z1"}}}
 
 
+def test_a_label_that_the_flags_leave_empty_is_taken_from_the_node():
+    node = existing()
+    node["metadata"]["labels"] |= {"topology.kubernetes.io/zone": "z1", "role": "web"}
+    wanted = plan(labels={"role": "", "topology.kubernetes.io/zone": "", "topology.kubernetes.io/region": ""})
+    patch = node_patch(node, reconciled(node, wanted))
+    assert patch == {"metadata": {"labels": {"topology.kubernetes.io/zone": None}}}
+
+
 def test_the_attach_annotation_follows_the_configuration():
     node = existing()
     patch = node_patch(node, reconciled(node, plan(controller_attaches=False)))
