@@ -22,6 +22,7 @@ from .container_calls import ContainerCalls
 from .deadlines import DEFAULT_DEADLINES, DEFAULT_REQUEST_SECONDS, Deadlines
 from .endpoint import IMAGE_FLAG, RUNTIME_FLAG, socket_path
 from .errors import IncompatibleVersion, Unimplemented
+from .image_calls import ImageCalls
 from .measured_transport import MeasuredTransport
 from .model import RuntimeStatus, RuntimeVersion
 from .output_transport import OutputTransport
@@ -35,7 +36,7 @@ API_VERSION: Final = "0.1.0"
 CgroupDriver = Literal["systemd", "cgroupfs"]
 
 
-class CriClient(SandboxCalls, ContainerCalls, StatsCalls):
+class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     """Client of a runtime and its image service; usually both have the same endpoint."""
 
     def __init__(

@@ -10,10 +10,10 @@ from proto import cri_pb2 as cri
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
 from .checked_answers import check_id, distinct, has_labels, id_of
+from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
-from .image_calls import ImageCalls
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
-from .program_names import check_program, is_too_long
+from .program_names import check_program, has_entrypoint, is_too_long
 from .transport import Transport
 
 HASH_ANNOTATION = "io.kubernetes.container.hash"
@@ -23,12 +23,15 @@ LONGEST_GRACE_SECONDS = (2**63 - 1) // 10**9
 once."""
 
 
-class ContainerCalls(ImageCalls):
+class ContainerCalls:
     """Containers. Every call may raise a CriError."""
 
     _runtime: Transport
     _outputs: Transport
     """The transport to the same runtime that reads one answer at a time."""
+    _images: Transport
+    """The transport to the image service."""
+    _deadlines: Deadlines
     _polling: PollSchedule
 
     async def create_container(
@@ -41,7 +44,7 @@ class ContainerCalls(ImageCalls):
         """
         check_program(methods.CREATE_CONTAINER.name, config.command)
         in_doubt = not config.command and config.args and is_too_long(config.args[0])
-        if in_doubt and not await self.has_entrypoint(config.image.image):  # the first argument is the program
+        if in_doubt and not await self._has_entrypoint(config.image.image):  # the first argument is the program
             check_program(methods.CREATE_CONTAINER.name, config.args)
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
 
@@ -56,6 +59,12 @@ class ContainerCalls(ImageCalls):
             return ExistingObject(named[0].id, _is_usable(config, named[0])) if named else None
 
         return await create_or_adopt(create, find, self._polling)
+
+    async def _has_entrypoint(self, image: str) -> bool:
+        """Whether the image has a program of its own. True if that is unknown."""
+        request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image), verbose=True)
+        answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)
+        return has_entrypoint(answer.info.get("info", ""))
 
     async def start_container(self, container_id: str) -> None:
         """A container can be started once. If its program cannot be executed, the call fails and the container is

@@ -7,7 +7,6 @@ from proto import cri_pb2 as cri
 from . import conversion, methods, stats_conversion
 from .deadlines import Deadlines
 from .model import Image
-from .program_names import has_entrypoint
 from .stats import ImageFileSystems
 from .transport import Transport
 
@@ -28,12 +27,6 @@ class ImageCalls:
         request = cri.ImageStatusRequest(image=spec)
         answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)
         return conversion.image_of(answer.image) if answer.HasField("image") else None
-
-    async def has_entrypoint(self, image: str) -> bool:
-        """Whether the image has a program of its own, also if that is unknown."""
-        request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image), verbose=True)
-        answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)
-        return has_entrypoint(answer.info.get("info", ""))
 
     async def pull_image(
         self,
