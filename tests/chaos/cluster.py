@@ -122,7 +122,7 @@ class Cluster:
         found = (one for one in self.node.containers() if one.pod_uid == uid)
         return next((one for one in found if one.state is CriContainerState.RUNNING), None)
 
-    def begin_exec(self, pod: str, word: str) -> None:
+    def start_exec(self, pod: str, word: str) -> None:
         self._execs.append((self.exec(pod, word), word))
 
     def exec(self, pod: str, word: str) -> subprocess.Popen[str]:

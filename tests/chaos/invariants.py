@@ -86,7 +86,7 @@ def badly_reported(injected: Sequence[Injected], incidents: Sequence[Incident], 
             for one in faults
             for when in (*killed, *(above if one.fault in FOUND_LATE else ()))
         )
-        causes = {cause for one in faults for cause in CAUSES[one.fault]} | {"parent"}
+        causes = {cause for one in faults for cause in CAUSES[one.fault]}
         seen = records.get(key)
         if faults and seen is None and not forgiven:
             wrong.append(f"no incident of {faults}")

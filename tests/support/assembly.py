@@ -170,7 +170,7 @@ class Assembly:
         names = [name for one in found.values() for name in one.names(self.agent)]
         for declaration in found.values():
             for name in declaration.names(self.agent):
-                await self._begin(declaration, str(name))
+                await self._start_actor(declaration, str(name))
         for declaration in found.values():
             for name in declaration.names(self.agent):
                 for feeder in feeders(declaration, self.agent, names):
@@ -179,7 +179,7 @@ class Assembly:
         self.tell_pods()
         await self.settle()
 
-    async def _begin(self, declaration: Declaration, name: str) -> None:
+    async def _start_actor(self, declaration: Declaration, name: str) -> None:
         module, _, attribute = declaration.actor.partition(":")
         arguments = dict(declaration.arguments(RELATIONS)) if declaration.arguments is not None else {}
         arguments |= self._arguments(name)
@@ -201,7 +201,7 @@ class Assembly:
         return {}
 
     async def restart(self) -> None:
-        """The agent is killed and begins anew; runtime, files and API server stay."""
+        """The agent is killed and started again; runtime, files and API server stay."""
         await self._kill()
         self.actors.clear()
         await self.start()

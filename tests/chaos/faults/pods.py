@@ -87,7 +87,7 @@ def _kill(cluster: Cluster, step: Step) -> None:
 
 def _exec(cluster: Cluster, step: Step) -> None:
     """What it prints is looked at when it has ended."""
-    cluster.begin_exec(step.name, f"said at {step.at}")
+    cluster.start_exec(step.name, f"said at {step.at}")
 
 
 IN_A_CLUSTER: tuple[Kind[Cluster], ...] = (

@@ -119,7 +119,7 @@ def test_an_unresponsive_runtime_is_replaced_and_pods_keep_running(runtime: Real
         assert "no answer to actors.shared.cri.liveness:serves" in str(incident["detail"])
 
 
-async def begin_a_start_that_never_ends(runtime: RealRuntime, logs: Path) -> None:
+async def start_a_container_that_never_starts(runtime: RealRuntime, logs: Path) -> None:
     """The log of the container is a pipe that nobody reads: containerd waits for a reader, whoever gives up."""
     await runtime.ready()
     client = CriClient(runtime.endpoint)
@@ -158,7 +158,7 @@ def test_an_ordered_restart_ends_a_hanging_start_and_is_no_incident(runtime: Rea
         fork_server.wait_ready(SECONDS)
         running = asyncio.run(pod(runtime))
         before = asyncio.run(started(runtime, running))
-        asyncio.run(begin_a_start_that_never_ends(runtime, tmp_path))
+        asyncio.run(start_a_container_that_never_starts(runtime, tmp_path))
         assert fork_server.ask(RollingRestart((CONTAINER_RUNTIME,)), Done) == Done()
         fork_server.wait_running(CONTAINER_RUNTIME, incarnation=2, timeout=SECONDS)
         assert asyncio.run(started(runtime, running)) == before

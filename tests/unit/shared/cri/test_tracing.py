@@ -33,14 +33,14 @@ class Runtime:
         self.hangs = False
 
     async def status(self, request: cri.StatusRequest, context: Any) -> cri.StatusResponse:
-        await self._begin(context)
+        await self._record_call(context)
         return cri.StatusResponse()
 
     async def events(self, request: cri.GetEventsRequest, context: Any) -> AsyncIterator[cri.ContainerEventResponse]:
         yield cri.ContainerEventResponse(container_id="c")
-        await self._begin(context)
+        await self._record_call(context)
 
-    async def _begin(self, context: Any) -> None:
+    async def _record_call(self, context: Any) -> None:
         self.metadata.append(dict(context.invocation_metadata()))
         if self.hangs:
             await asyncio.sleep(60)
