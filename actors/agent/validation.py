@@ -15,9 +15,9 @@ from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.flags import parsing
-from actors.shared.config.loading import load, standing_alone
+from actors.shared.config.loading import agent_flags, load
 from actors.shared.config.paths import default_policy_file
-from actors.shared.config.sources.policy_layer import apart, read_policy
+from actors.shared.config.sources.policy_layer import read_policy, split_policy
 from actors.tree import OPTIONAL, tree
 from supervision.policy import load as load_policy
 from supervision.policy import load_text
@@ -44,28 +44,28 @@ def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
     try:
         return load(argv, recover=recover)
     except ConfigErrors as error:
-        named = _as_far_as_flags_go(argv)
-        wrong = list(kubeconfigs(named))
-        policies(named, wrong)
+        agent = _agent_of_flags(argv)
+        wrong = list(kubeconfigs(agent))
+        policies(agent, wrong)
         raise ConfigErrors([*error.problems, *wrong]) from None
 
 
-def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
-    """The agent from the flags alone, if the rest cannot be read."""
-    alone = standing_alone(parsing.parse(argv).values, os.getcwd())
+def _agent_of_flags(argv: Sequence[str]) -> Agent:
+    """The agent that the flags alone describe, if the rest cannot be read."""
+    flags = agent_flags(parsing.parse(argv).values, os.getcwd())
     try:
-        _, policy = apart(read_policy(alone["policy"]))
-        policy_file = alone["policy"]
+        _, policy = split_policy(read_policy(flags["policy"]))
+        policy_file = flags["policy"]
     except ConfigErrors:
         policy, policy_file = "", ""  # an unreadable file is already a problem
     return Agent(
         policy=policy,
         policy_file=policy_file,
-        standalone=not alone["kubeconfig"],
-        kubeconfig=alone["kubeconfig"],
-        bootstrap_kubeconfig=alone["bootstrap-kubeconfig"],
-        cert_dir=alone["cert-dir"],
-        flags=alone,
+        standalone=not flags["kubeconfig"],
+        kubeconfig=flags["kubeconfig"],
+        bootstrap_kubeconfig=flags["bootstrap-kubeconfig"],
+        cert_dir=flags["cert-dir"],
+        flags=flags,
     )
 
 

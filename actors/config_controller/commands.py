@@ -18,7 +18,7 @@ from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.flags.parsing import parse_or_raise, positional
-from actors.shared.config.loading import standing_alone
+from actors.shared.config.loading import agent_flags
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
 from supervision.cli.command import REFUSED, CommandError, as_root
 from supervision.cli.document import document_text
@@ -94,14 +94,14 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
     """The checkpoints of the agent that the flags name. Raises UsageErrors, ConfigErrors; CommandError if this user may
     not read them."""
     given: dict[str, Any] = parse_or_raise(flags).values
-    alone = standing_alone(given, os.getcwd())
-    directory = checkpoint_dir(alone)
+    own = agent_flags(given, os.getcwd())
+    directory = checkpoint_dir(own)
     try:
         os.listdir(directory)
     except FileNotFoundError:
         pass
     except PermissionError:
-        text = f"permission denied: {directory} is another user's; try {as_root(alone['root-dir'])}"
+        text = f"permission denied: {directory} is another user's; try {as_root(own['root-dir'])}"
         raise CommandError(REFUSED, text) from None
     except OSError as error:
         raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}")]) from None

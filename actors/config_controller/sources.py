@@ -15,7 +15,7 @@ from actors.shared.config.sources.checkpoints import REQUESTS
 from actors.shared.config.sources.documents import Document, read
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.layers import check_header, read_layers, resolve_paths
-from actors.shared.config.sources.policy_layer import apart, read_policy
+from actors.shared.config.sources.policy_layer import read_policy, split_policy
 from actors.shared.config.start.host import host_facts
 from supervision.addresses import ActorName
 from supervision.policy_file import PolicyError
@@ -72,7 +72,7 @@ class ConfigSources:
 
     def validate(self, documents: list[Document]) -> ValidConfiguration:
         """The configuration from the layers and the flags, and the policies."""
-        layers, text = apart(documents)
+        layers, text = split_policy(documents)
         problems: list[ConfigProblem] = []
         policies: dict[str, Policy] = {}
         try:

@@ -23,7 +23,7 @@ from .sources.checkpoints import ConfigCheckpoints, hash_of, instead_of
 from .sources.documents import Document
 from .sources.effective import Effective, effective
 from .sources.layers import read_layers
-from .sources.policy_layer import apart, read_policy
+from .sources.policy_layer import read_policy, split_policy
 from .start.host import HostFacts, host_facts
 from .validation import flag_checks
 
@@ -46,49 +46,49 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     host = host or host_facts()
     parsed = parsing.parse(argv)
     problems = list(parsed.problems)
-    alone = standing_alone(parsed.values, host.directory)
-    context = msgspec.structs.replace(host.context, standalone=not alone["kubeconfig"])
-    problems += flag_checks.check(alone, parsed.values)
-    path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
+    flags = agent_flags(parsed.values, host.directory)
+    context = msgspec.structs.replace(host.context, standalone=not flags["kubeconfig"])
+    problems += flag_checks.check(flags, parsed.values)
+    path, bin_dir = flags["image-credential-provider-config"], flags["image-credential-provider-bin-dir"]
     if not problems:
         problems += credential_providers.check(path, bin_dir)
-    documents, messages, unreadable = (in_force and _in_force(alone)) or _read(alone, recover)
+    documents, messages, unreadable = (in_force and _in_force(flags)) or _read(flags, recover)
     problems += unreadable
-    layers, policy = apart(documents)
+    layers, policy = split_policy(documents)
     result = None
     try:
-        result = effective(layers, parsed.values, context, lenient=alone["lenient-config"])
+        result = effective(layers, parsed.values, context, lenient=flags["lenient-config"])
     except ConfigErrors as error:
         # without a readable layer only the problems of the flags are certain
         problems += [one for one in error.problems if layers or not unreadable or one.source.startswith("--")]
-    name = (alone["hostname-override"] or host.hostname).strip().lower()
-    if not alone["hostname-override"] and not is_subdomain(name):
+    name = (flags["hostname-override"] or host.hostname).strip().lower()
+    if not flags["hostname-override"] and not is_subdomain(name):
         problems.append(
             ConfigProblem("", name, "the host name must be a DNS name: give --hostname-override", "hostname")
         )
     if problems or result is None:
         raise (UsageErrors if parsed.problems else ConfigErrors)(problems)
-    agent = _agent(result, alone, parsed, (name, host))
+    agent = _agent(result, flags, parsed, (name, host))
     if not agent.gate(TOKENS_GATE) and (forbidden := credential_providers.with_tokens(path, bin_dir)):
         raise ConfigErrors(forbidden)
     warnings = (*agent.warnings, *messages)
     return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
 
 
-def _in_force(alone: dict[str, Any]) -> tuple[list[Document], list[str], list[ConfigProblem]] | None:
+def _in_force(flags: dict[str, Any]) -> tuple[list[Document], list[str], list[ConfigProblem]] | None:
     """The same as `_read`, for the configuration in force; None without its checkpoint."""
-    store = ConfigCheckpoints(checkpoint_dir(alone))
+    store = ConfigCheckpoints(checkpoint_dir(flags))
     layers = store.layers(store.state().current)
     return None if layers is None else (layers.documents(), [], [])
 
 
-def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[ConfigProblem]]:
+def _read(flags: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[ConfigProblem]]:
     """The documents to use, warnings about the choice, and the problems of unreadable files."""
-    documents, unreadable = read_all(alone["config"], alone["config-dir"], alone["policy"])
+    documents, unreadable = read_all(flags["config"], flags["config-dir"], flags["policy"])
     if unreadable or not recover:
         return documents, [], unreadable
     assigned = hash_of(documents)
-    store = ConfigCheckpoints(checkpoint_dir(alone))
+    store = ConfigCheckpoints(checkpoint_dir(flags))
     other = instead_of(assigned, store.state())
     layers = store.layers(other) if other else None
     if layers is None:
@@ -112,7 +112,7 @@ def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document],
     return documents, problems
 
 
-def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
+def agent_flags(given: dict[str, Any], directory: str) -> dict[str, Any]:
     """Every flag that sets no field, given or default, in its own type; paths are absolute."""
     found: dict[str, Any] = {}
     for flag in (*OTHER_FLAGS, *OWN_FLAGS):
@@ -128,13 +128,13 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
 
 
 def _agent(
-    result: Effective, alone: dict[str, Any], parsed: parsing.ParsedFlags, place: tuple[str, HostFacts]
+    result: Effective, flags: dict[str, Any], parsed: parsing.ParsedFlags, place: tuple[str, HostFacts]
 ) -> Agent:
     name, host = place
-    root = os.path.normpath(alone["root-dir"])
-    run = alone["run-dir"] or run_dir_of(root)
+    root = os.path.normpath(flags["root-dir"])
+    run = flags["run-dir"] or run_dir_of(root)
     runtime, image = endpoints(result, run, host.sockets)
-    cert_dir = alone["cert-dir"] if "cert-dir" in parsed.values else f"{root}/pki"
+    cert_dir = flags["cert-dir"] if "cert-dir" in parsed.values else f"{root}/pki"
     return Agent(
         config=result.config,
         node_name=name,
@@ -144,19 +144,19 @@ def _agent(
         runtime_endpoint=runtime,
         image_endpoint=image,
         managed_runtime=result.config.containerRuntimeEndpoint == MANAGED,
-        workers=alone["workers"] or default_workers(),
-        standalone=not alone["kubeconfig"],
-        node_ip=alone["node-ip"],
-        policy_file=alone["policy"],
-        kubeconfig=alone["kubeconfig"],
-        bootstrap_kubeconfig=alone["bootstrap-kubeconfig"],
-        log_file=alone["log-file"],
-        flags=alone,
+        workers=flags["workers"] or default_workers(),
+        standalone=not flags["kubeconfig"],
+        node_ip=flags["node-ip"],
+        policy_file=flags["policy"],
+        kubeconfig=flags["kubeconfig"],
+        bootstrap_kubeconfig=flags["bootstrap-kubeconfig"],
+        log_file=flags["log-file"],
+        flags=flags,
         flags_given=parsed.written,
-        field_flags={name: value for name, value in parsed.values.items() if name not in alone},
+        field_flags={name: value for name, value in parsed.values.items() if name not in flags},
         config_sources=result.sources,
-        config_file=alone["config"],
-        config_dir=alone["config-dir"],
+        config_file=flags["config"],
+        config_dir=flags["config-dir"],
         warnings=(*parsed.warnings, *result.warnings, *_manifests_among_pods(result, root)),
     )
 

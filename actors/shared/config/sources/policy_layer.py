@@ -32,7 +32,7 @@ def read_policy(path: str) -> list[Document]:
         raise ConfigErrors([ConfigProblem("--policy", path, f"cannot be read: {reason}")]) from None
 
 
-def apart(documents: Sequence[Document]) -> tuple[list[Document], str]:
+def split_policy(documents: Sequence[Document]) -> tuple[list[Document], str]:
     """The layers of the configuration, and the text of the policy ('' if there is none)."""
     policies = [document for document in documents if document.data.keys() == {_KEY}]
     return [document for document in documents if document not in policies], str(
