@@ -104,17 +104,13 @@ async def test_a_missing_path_has_no_pods_and_is_followed_when_it_appears(tmp_pa
         await world.becomes({"web-n1": "busybox", "db-n1": "busybox"})
 
 
-async def test_a_new_manifest_reaches_the_worker_within_milliseconds(tmp_path):
+async def test_a_new_manifest_reaches_the_worker_without_waiting_for_any_timer(tmp_path):
     async with started(str(tmp_path)) as harness:
         await harness.advance(0.1)
-        took = []
         for index in range(20):
             harness.clear()
-            begin = time.perf_counter()
             (tmp_path / f"p{index}.yaml").write_text(manifest(f"p{index}"))
-            await harness.wait_sent(PodOperation)
-            took.append(time.perf_counter() - begin)
-        assert sorted(took)[10] < 0.05, took
+            await harness.wait_sent(PodOperation)  # the clock stands still
 
 
 async def test_the_workers_follow_a_hundred_edits_renames_deletes_and_swap_files(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +34,8 @@ def test_health_messages_are_coded_as_protocol_buffers_say():
 @given(st.integers(0, 2**40))
 def test_a_varint_is_decoded_to_its_value(number):
     assert status_of(b"\x08" + varint(number)) == number
+
+
+@pytest.mark.parametrize(("number", "bytes_"), [(0, 1), (127, 1), (128, 2), (16383, 2), (16384, 3)])
+def test_a_varint_has_a_byte_for_each_seven_bits(number, bytes_):
+    assert len(varint(number)) == bytes_

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import socket
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import cast
 
 import pytest
 
 from actors.shared import relay
-from actors.shared.relay import Relay, listen
+from actors.shared.relay import Relay, is_socket, kept_socket, listen
+from supervision.actor import Actor
 
 
 @contextlib.asynccontextmanager
@@ -75,3 +79,28 @@ async def test_a_closed_relay_ends_its_connections_and_accepts_no_more() -> None
             with pytest.raises(ConnectionRefusedError):
                 await asyncio.open_unix_connection(f"{directory}/outer")
             writer.close()
+
+
+class _Inheriting:
+    """An actor that inherits the socket of its last incarnation."""
+
+    def __init__(self) -> None:
+        self.sockets: dict[str, list[socket.socket]] = {}
+
+    def listen(self, label: str, make: Callable[[], list[socket.socket]]) -> list[socket.socket]:
+        if all(sock.fileno() < 0 for sock in self.sockets.get(label, [])):
+            self.sockets[label] = make()
+        return self.sockets[label]
+
+
+def test_the_socket_of_the_last_incarnation_is_kept_while_clients_can_find_it() -> None:
+    actor = cast("Actor", _Inheriting())
+    with tempfile.TemporaryDirectory(prefix="relay-") as directory:
+        path = f"{directory}/socket"
+        first = kept_socket(actor, path)
+        assert kept_socket(actor, path) is first
+        os.unlink(path)
+        second = kept_socket(actor, path)
+        assert second is not first
+        assert is_socket(path)
+        second.close()

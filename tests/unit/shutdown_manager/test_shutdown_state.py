@@ -45,6 +45,12 @@ def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     assert "cannot be written" in state.problem
 
 
+def test_a_shutdown_is_open_from_its_start_until_its_end_is_recorded() -> None:
+    assert not ShutdownRecord().is_open
+    assert ShutdownRecord(start=stamp(1e9)).is_open
+    assert not ShutdownRecord(start=stamp(1e9), end=stamp(2e9)).is_open
+
+
 def test_a_time_is_read_as_it_was_written() -> None:
     assert seconds(stamp(1234567890.25)) == 1234567890.25
     assert seconds("") == seconds("yesterday") == 0.0

@@ -1,4 +1,4 @@
-"""The doctor looks at the servers of names that pods get."""
+"""The doctor checks the DNS servers that pods get."""
 
 from __future__ import annotations
 
