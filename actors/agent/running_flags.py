@@ -40,8 +40,8 @@ def of_last_start(context: Context) -> list[str]:
 
 @contextlib.contextmanager
 def where_it_started(tree: Tree | None, directory: str = "") -> Iterator[None]:
-    """Work in the agent's working directory: relative paths among its flags start there. `directory`: that of one that
-    does not run; '' if it is not known."""
+    """Change to the agent's working directory, because relative paths in its flags start there. `tree`: None if no
+    agent runs; then `directory` is the one of its last start, '' if that is not known."""
     before = os.getcwd()
     if place := directory if tree is None else f"/proc/{tree.pid}/cwd":
         with contextlib.suppress(OSError):
@@ -58,9 +58,9 @@ class CommandLine(NamedTuple):
     flags: Sequence[str]
     """The flags to load."""
     context: Context | None = None
-    """To ask the running agent with, if they are its own."""
+    """A connection to the running agent, if the flags are its own."""
     flagz: Flagz | None = None
-    """Its answer."""
+    """The answer of that agent."""
 
 
 @contextlib.contextmanager
@@ -68,8 +68,8 @@ def as_started(
     words: Sequence[str], where: Callable[[argparse.Namespace], AgentFiles], notes: TextIO
 ) -> Iterator[CommandLine]:
     """The flags to load. If the words only name an agent, the flags with which it runs, or was started last, replace
-    them, read in its working directory. `notes` gets a line that says so. Raises CommandError: there is an agent, and
-    this user may not ask it."""
+    them, and are read in its working directory. A line about that is written to `notes`. Raises CommandError if this
+    user may not ask the running agent."""
     given = parsing.parse(words)
     if given.problems or not given.values.keys() <= _PLACES:
         yield CommandLine(words)

@@ -19,7 +19,7 @@ node_devices.py          the devices and their holders: each change is written t
 plugin_client.py         calls to a device plugin
 plugin_directory.py      the directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint
 plugins.py               the connected device plugins: their devices go into the inventory
-record.py                the checkpoint of this process: read once, written when it differs
+record.py                reads the device checkpoint once, at the start, and writes it when it has changed
 registration.py          how device plugins register: by kubelet.sock in the directory device-plugins
 registration_service.py  the service on kubelet.sock, over gRPC
 registration_socket.py   kubelet.sock: listens from the start, and has its gRPC server from the first plugin on

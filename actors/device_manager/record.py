@@ -1,4 +1,4 @@
-"""The checkpoint of this process: read once, written when it differs."""
+"""Reads the device checkpoint once, at the start, and writes it when it has changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class DeviceCheckpoint:
         try:
             found = checkpoint.read(self._file.path)
         except DeviceCheckpointError as error:
-            self._log.error("which pods have which devices is not known: %s", error)
+            self._log.error(
+                "the device checkpoint cannot be read, so the devices of running pods are not known: %s", error
+            )
             return
         if found is None:
             return
@@ -35,7 +37,8 @@ class DeviceCheckpoint:
         self._inventory.remembered(found.registered, now)
 
     def save(self) -> None:
-        """Write what differs, without fsync as the kubelet: after a loss of power no container runs. Raises OSError."""
+        """Write the checkpoint if it has changed. Like the kubelet without fsync: after a power loss no container runs.
+        Raises OSError."""
         data = checkpoint.data_of(self._holdings.items(), self._inventory.healthy())
         if data != self._written_data:
             self._file.write(checkpoint.encode(data))

@@ -25,9 +25,9 @@ FIELDS: Final[tuple[tuple[Kind, str], ...]] = (
 
 
 SYNC_SPREAD: Final = 0.5
-"""By which part of syncFrequency a probe before its next period may be later."""
+"""An early probe is delayed at random by up to this share of syncFrequency."""
 TICK_SECONDS: Final = 0.05
-"""A tick that was so shortly ago is now."""
+"""Seconds. A tick that passed less than this time ago still counts: the probe runs at once."""
 
 
 class ProbeState(msgspec.Struct, frozen=True):
@@ -72,8 +72,8 @@ class ProbeState(msgspec.Struct, frozen=True):
         return max(0.0, self.first_tick + ticks * self.period - now)
 
     def next_delay(self, sync_seconds: float, spread: float) -> float:
-        """Seconds from the begin of a run to that of the next: a period. A container that is not ready is probed more
-        often if its period is long, as by the kubelet, which probes it with each synchronization of its pod.
+        """Seconds from the start of a run to the start of the next: a period. A container that is not ready is probed
+        more often if its period is long, as by the kubelet, which probes it with each synchronization of its pod.
         `sync_seconds`: syncFrequency; `spread`: 0 to 1."""
         if self.kind != "readiness" or self.streak.result:
             return self.period

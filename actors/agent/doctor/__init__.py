@@ -8,7 +8,7 @@ arguments.py           the arguments of `doctor`
 certificate_checks.py  certificates on the disk
 cluster_checks.py      the API server: connection, version, clock; with the typed client of the `kubernetes` package
 command.py             runs the checks and shows their findings
-dns_checks.py          the servers of names that pods get, and whether these answer
+dns_checks.py          the DNS servers that pods get, and whether they answer
 finding.py             the result of a check
 host_checks.py         kernel, cgroups, swap, disk, ports, static pods
 node_checks.py         this node at the API server: its identity, its Node object, its Lease

@@ -1,4 +1,4 @@
-"""The servers of names that pods get, and whether these answer."""
+"""The DNS servers that pods get, and whether they answer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .finding import Finding, failure, ok, warning
 
 _PORT: Final = 53
 _ANSWER_SECONDS: Final = 1.0
-"""Of each of two tries: a datagram may be lost."""
-_QUESTION: Final = b"\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01"
-"""Of the servers of the root, `. NS IN` (RFC 1035, 4): each server has an answer to that, be it a refusal."""
+"""Seconds to wait for an answer. There are two tries, because a datagram may be lost."""
+_QUERY: Final = b"\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01"
+"""A query for the root servers, `. NS IN` (RFC 1035, 4): every DNS server answers it, at least with a refusal."""
 
 
 def dns(
     agent: Agent, root: str = "/", silent: Callable[[Sequence[str]], Sequence[str]] | None = None
 ) -> Iterator[Finding]:
-    """The resolver configuration that pods get. `silent`: the servers, of those given, that do not answer."""
+    """The resolver configuration that pods get. `silent`: returns those of the given servers that do not answer."""
     config = agent.config
     if config.clusterDNS:
         yield ok("DNS", f"pods ask {', '.join(config.clusterDNS)}")
@@ -54,14 +54,14 @@ def dns(
 
 
 def silent_of(servers: Sequence[str]) -> Sequence[str]:
-    """Those that do not answer a question."""
+    """The servers that do not answer a query."""
     with ThreadPoolExecutor(len(servers)) as threads:
         found = list(threads.map(answers, servers))
     return [server for server, does in zip(servers, found, strict=True) if not does]
 
 
 def answers(server: str, port: int = _PORT, seconds: float = _ANSWER_SECONDS) -> bool:
-    """Whether it answers one of two questions, each within `seconds`."""
+    """Whether the server answers one of two queries, each within `seconds`."""
     for _ in range(2):
         try:
             family, kind, protocol, _name, address = socket.getaddrinfo(
@@ -69,9 +69,9 @@ def answers(server: str, port: int = _PORT, seconds: float = _ANSWER_SECONDS) ->
             )[0]
             with socket.socket(family, kind, protocol) as sock:
                 sock.settimeout(seconds)
-                sock.connect(address)  # an answer that the port is closed then arrives
-                sock.send(_QUESTION)
-                if sock.recv(4096)[:2] == _QUESTION[:2]:
+                sock.connect(address)  # so that recv fails at once if the port is closed
+                sock.send(_QUERY)
+                if sock.recv(4096)[:2] == _QUERY[:2]:
                     return True
         except OSError:
             continue

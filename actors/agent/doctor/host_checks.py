@@ -35,9 +35,9 @@ _SHUT_DOWN: Final = {
 }
 """Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
-"""Fields of the configuration that the checks of cgroups, swap and certificates judge."""
+"""Fields of the configuration that have a check of their own: cgroups, swap, certificates."""
 _SYSTEMD: Final = "run/systemd/system"
-"""There where systemd runs the host (sd_booted)."""
+"""Exists if systemd is the init system (sd_booted)."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
 
 
@@ -137,7 +137,7 @@ def disk(
 
 
 def _mount_of(place: Path, proc: str) -> Mount | None:
-    """The mount below which it is; None: not known."""
+    """The mount that the path is on; None: not known."""
     try:
         return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
     except (OSError, MountInfoError):
@@ -154,7 +154,7 @@ def _is_shut_down(mount: Mount | None) -> str:
 
 
 def ports(agent: Agent) -> Iterator[Finding]:
-    """Whether an agent that is not running could listen."""
+    """Whether the ports are free for an agent that is not running."""
     config = agent.config
     wanted = {"port": (config.address, config.port), "healthzPort": (config.healthzBindAddress, config.healthzPort)}
     wanted["readOnlyPort"] = (config.address, config.readOnlyPort)
@@ -179,7 +179,7 @@ def _is_free(address: str, port: int) -> bool:
 
 
 def static_pods(path: str) -> Iterator[Finding]:
-    """`path`: staticPodPath. It may be made later, and until then nothing is wrong but what an operator expects."""
+    """`path`: staticPodPath. A missing directory is only a warning: it may be made later."""
     if path and not os.path.exists(path) and not os.path.islink(path):
         text = f"staticPodPath: {path} is not there: no static pod runs"
         yield warning("manifests", text, f"mkdir -p {shlex.quote(path)}, or correct staticPodPath")

@@ -57,7 +57,7 @@ class HostResources(msgspec.Struct, frozen=True):
     found: dict[str, list[str]]
     """By kind, each kind in `KINDS`; empty kinds are left out."""
     stays: list[str]
-    """Below the root directory and not this agent's."""
+    """Paths below the root directory that are not this agent's: a reset keeps them."""
 
     def __bool__(self) -> bool:
         return bool(self.found)
@@ -94,7 +94,7 @@ def mounts(scope: Scope) -> list[mountinfo.Mount]:
 
 
 def _onto_itself(mount: mountinfo.Mount, table: Sequence[mountinfo.Mount]) -> bool:
-    """Whether the mount shows the same directory as was there without it."""
+    """Whether the mount shows the directory that it is mounted on."""
     for under in table:
         if under.id == mount.parent and under.device == mount.device:
             relative = os.path.relpath(mount.point, under.point)
@@ -113,7 +113,7 @@ def sockets(scope: Scope) -> Iterator[str]:
 def files(scope: Scope) -> Iterator[str]:
     """Files and whole directories of the agent. A directory above them stays unless it becomes empty."""
     root = scope.root_dir
-    if scope.keep_pods:  # what the starts made is known to a later start and a later reset
+    if scope.keep_pods:  # a later start and a later reset need the records of the starts
         names = (name for name in names_in(scope.state_dir) if name not in (start_records.FILE, _LOCK))
         yield from (f"{scope.state_dir}/{name}" for name in names)
         return
@@ -146,7 +146,7 @@ def links(scope: Scope, uids: set[str]) -> Iterator[str]:
 
 
 def emptied_directories(scope: Scope) -> list[str]:
-    """Directories that go when they are empty, the lowest first."""
+    """Directories to remove if they are empty, the deepest first."""
     if scope.keep_pods:
         return []
     made = sorted(scope.made, key=len, reverse=True)

@@ -13,7 +13,7 @@ from actors.shared.config.paths import state_dir_of
 from actors.shared.config.start.start_records import StartRecord
 
 _CGROUPS: Final = "/sys/fs/cgroup/"
-"""Records of earlier versions have such directories in `made`, without the run of the kernel that had them."""
+"""Earlier versions recorded cgroups in `made`, without the boot ID: these may be of an earlier boot."""
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,9 +22,9 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     starts: Sequence[StartRecord]
     """The records of all starts, the newest last; at least one."""
     keep_pods: bool = False
-    """Pods stay, and all that another agent would take over with them."""
+    """Keep the pods, and everything that another agent needs to take them over."""
     boot: str = ""
-    """The ID of this run of the kernel."""
+    """The boot ID of the kernel."""
 
     @property
     def root_dir(self) -> str:

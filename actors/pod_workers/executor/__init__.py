@@ -7,7 +7,7 @@ container_parts.py    collects everything that a container is created from: envi
 container_starter.py  creates and starts sandboxes and containers: builds their configuration, calls the runtime
 container_stops.py    stops containers over CRI, each after its preStop hook and in its turn
 execution.py          the execution of effects for one pod: its state, which only events change
-hanging_stops.py      ends what the runtime has not stopped within the deadline of its call
+hanging_stops.py      kills containers that the runtime has not stopped by the deadline of the call
 hardware.py           the CPUs, memory nodes and devices of a container that is about to be created
 hooks.py              postStart and preStop: a command in the container, an HTTP request to it, or a pause
 images.py             ensures a container's image, with the pull secrets of its pod

@@ -1,4 +1,5 @@
-"""Ends what the runtime has not stopped within the deadline of its call, some two minutes after the grace period.
+"""Kills containers that the runtime has not stopped by the deadline of the call, about two minutes after their grace
+period.
 
 A shim that hangs (stopped by a signal, or waiting for a disk) neither kills processes nor reports their end, and a
 repeated call changes nothing. So the processes are killed through the cgroup of their container. If the runtime still
@@ -22,20 +23,20 @@ from . import pod_processes
 from .execution import Execution
 
 REPORT_SECONDS: Final = 10.0
-"""For killed processes to end, and for the runtime to record that. It takes milliseconds."""
+"""Time for killed processes to end, and for the runtime to record their end. Usually it takes milliseconds."""
 _POLL_SECONDS: Final = 0.5
 _END_SECONDS: Final = 20.0
 END_SHIMS: Final = "actors.shared.cri.shims:kill_hanging"
 
 
 def shims_of(stuck: Iterable[CriContainer | Sandbox]) -> dict[str, str]:
-    """The sandbox by the id of each container or sandbox. Pure."""
+    """The ID of the sandbox of each container or sandbox, by the ID of that. They share its shim. Pure."""
     return {one.id: one.sandbox_id if isinstance(one, CriContainer) else one.id for one in stuck}
 
 
 async def end_stuck(run: Execution, stuck: Mapping[str, str]) -> None:
-    """`stuck`: the id of the sandbox by that of each container or sandbox whose stop was not over in time. Raises
-    nothing: the stop is tried again in any case."""
+    """`stuck`: the containers and sandboxes whose stop missed its deadline, as `shims_of` returns them. Raises nothing:
+    the pod worker retries the stop in any case."""
     cgroup = pod_processes.path(run.state.acquired.cgroup_parent)
     if not cgroup or not stuck:
         return
@@ -54,7 +55,7 @@ async def end_stuck(run: Execution, stuck: Mapping[str, str]) -> None:
             return
         if not left:
             return
-    left -= pod_processes.cgroups_with_programs(tree, cgroup).keys()  # these the kernel does not end either
+    left -= pod_processes.cgroups_with_programs(tree, cgroup).keys()  # even the kernel has not ended these
     silent = {one for one in left if await run.services.client.is_shim_silent(one)}
     if silent:
         await _end_shims(run, sorted({stuck[one] for one in silent} | silent))

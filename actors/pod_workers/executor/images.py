@@ -24,7 +24,7 @@ IMAGE_SECONDS = 60.0
 IMAGE_TRIES = 3
 """The number of image manager restarts to tolerate before the start fails."""
 MOST_BYTES: Final = 2 << 20
-"""Of a pod's pull secrets: usually each has some KiB. They are in memory while the image is pulled."""
+"""Limit of all pull secrets of a pod, which are in memory during the pull. A usual one has a few KiB."""
 
 
 async def ensure(
