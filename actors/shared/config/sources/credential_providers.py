@@ -31,6 +31,7 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _ANNOTATION: Final = re.compile(
     r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z"
 )
+_NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f\x7f]|%(?![0-9a-fA-F]{2})")
 
 
 class Variable(msgspec.Struct, frozen=True):
@@ -184,10 +185,12 @@ def _token_problems(provider: Provider, wanted: TokenAttributes, file: str) -> I
 
 
 def is_pattern(text: str) -> bool:
-    """`host[:port][/path]`, whose host labels may be globs."""
+    """`host[:port][/path]`, whose host labels may be globs. As in a URL, a `%` in the path begins an escape."""
     host = text.partition("/")[0]
     name, colon, port = host.partition(":")
-    return bool(name) and "://" not in text and not re.search(r"\s", text) and (not colon or port.isdigit())
+    if not name or "%" in host or "://" in text or _NOT_IN_URL.search(text):
+        return False
+    return not colon or port.isdigit()
 
 
 def _wrong(file: str, path: str, rule: str, value: Any = None) -> ConfigProblem:

@@ -125,7 +125,10 @@ def test_tokens_of_service_accounts_need_their_gate(tmp_path, bin_dir):
 
 @pytest.mark.parametrize(
     ("text", "fine"),
-    [("a.io", True), ("*.a.io:50/x/y", True), ("", False), ("a:b", False), ("http://a", False), ("a b", False)],
-)
+    [
+        ("a.io", True), ("*.a.io:50/x/y", True), ("", False), ("a:b", False), ("http://a", False), ("a b", False),
+        ("a%.io", False), ("a.io/x%20y", True), ("a.io/%zz", False), ("a.io/\x7f", False),
+    ],
+)  # fmt: skip
 def test_patterns_are_hosts_with_port_and_path(text, fine):
     assert is_pattern(text) is fine
