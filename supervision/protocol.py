@@ -92,6 +92,8 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """Cause and age in words, '' when there was none."""
     incident_age: float = 0.0
     """Seconds since then."""
+    incidents: int = 0
+    """Since the fork server started. A restart that was ordered, or of a group, is none."""
     gave_up: int = 0
     """For a supervisor: how often it gave up since the fork server started."""
     gave_up_age: float = 0.0

@@ -12,8 +12,9 @@ from . import trial
 
 TRIAL_CHECK_SECONDS: Final = 10.0
 MOST_DEATHS: Final = 8
-"""The restarts of one actor between two checks. Its supervisor does not count those on inputs that the quarantine sets
-aside, but where each pod is such an input the configuration is at fault."""
+"""The incidents of one actor between two checks. Its supervisor does not count those on inputs that the quarantine sets
+aside, but where each pod is such an input the configuration is at fault. Restarts are not counted: each change of the
+configuration orders some."""
 
 
 class TrialChecks:
@@ -28,13 +29,13 @@ class TrialChecks:
     ) -> None:
         self._actor, self._step, self._failed = actor, step, failed
         self._timer: Timer | None = None
-        self._restarts: dict[str, int] = {}
+        self._incidents: dict[str, int] = {}
         """By name, at the last check of this trial."""
 
     def update(self, on_trial: bool) -> None:
         """Look each 10 s during a trial, and not otherwise."""
         if on_trial and self._timer is None:
-            self._restarts = {}
+            self._incidents = {}
             self._timer = self._actor.every(TRIAL_CHECK_SECONDS, self._check_tree, immediately=True)
         elif not on_trial and self._timer is not None:
             self._timer.cancel()
@@ -46,9 +47,9 @@ class TrialChecks:
         except AskError:
             return
         failed = self._failed({each.name: each.gave_up_age for each in tree.actors if each.gave_up})
-        restarts = {each.name: each.restarts for each in tree.actors}
-        died = [name for name, count in restarts.items() if count - self._restarts.get(name, count) > MOST_DEATHS]
-        self._restarts = restarts
+        incidents = {each.name: each.incidents for each in tree.actors}
+        died = [name for name, count in incidents.items() if count - self._incidents.get(name, count) > MOST_DEATHS]
+        self._incidents = incidents
         if failed:
             self._step(trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity"))
         elif died:

@@ -190,6 +190,7 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
         memory_bytes=_memory(child, now, look=question.memory),
         last_incident=child.last_incident.text(now),
         incident_age=child.last_incident.age(now),
+        incidents=child.last_incident.count,
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
         gave_up=child.past.gave_up,
         gave_up_age=now - child.past.gave_up_at if child.past.gave_up else 0.0,

@@ -33,8 +33,11 @@ class LastIncident:
         self._last: tuple[Cause, float] | None = None
         self._open = False
         """The name is not in service again."""
+        self.count = 0
+        """Since the fork server started."""
 
     def opened(self, cause: Cause, now: float) -> None:
+        self.count += 1
         self._last, self._open = (cause, now), True
 
     def closed(self) -> bool:

@@ -26,7 +26,7 @@ class Node:
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
         self.clock_set_by = 0.0
         """Seconds by which the wall clock was set forward."""
-        self.restarts = 0
+        self.restarts = self.incidents = 0
         self.gave_up: list[float] = []
         """When pod_workers did, by the clock."""
         self.flags = []
@@ -59,6 +59,7 @@ class Node:
             kind="supervisor",
             state="running",
             restarts=self.restarts,
+            incidents=self.incidents,
             gave_up=len(self.gave_up),
             gave_up_age=self.clock() - self.gave_up[-1] if self.gave_up else 0.0,
         )

@@ -222,10 +222,10 @@ def test_a_configuration_under_which_a_worker_dies_on_pod_after_pod_is_rolled_ba
             await harness.advance(TRIAL_SECONDS + 10)
             node.write("maxPods: 20\n")
             await changed(harness)
-            node.restarts += 8
+            node.incidents += 8
             await harness.advance(10)
             assert (await effective(harness))["maxPods"] == 20
-            node.restarts += 9
+            node.incidents += 9
             await harness.advance(10)
             found = status(harness)
             assert ((await effective(harness))["maxPods"], found.history[-1].what) == (10, "rolled back")
