@@ -82,7 +82,10 @@ def test_the_tree_in_the_readme_is_the_tree_in_the_code():
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) < 150
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert (
+        len([line for line in lines if not line.startswith(("├─", "└─", "│"))]) < 130
+    )  # an actor adds one to the tree
 
 
 def test_the_life_of_a_pod_in_the_documents_is_the_table_in_the_code():

@@ -40,6 +40,11 @@ def test_the_group_of_low_priority_ends_first_and_the_critical_one_waits() -> No
     assert (over_before, ending.over, ending.late) == (False, True, [])
 
 
+def test_only_the_first_order_of_a_pod_is_marked_as_such() -> None:
+    ending = TerminationOrder(TWO, 0.0)
+    assert [order.first for at in (0.0, REPEAT_SECONDS) for order in ending.step([pod("low")], at)] == [True, False]
+
+
 def test_a_pod_has_at_most_its_own_grace_period() -> None:
     assert told(TerminationOrder(TWO, 0.0).step([pod("quick", grace=3)], 0.0)) == {"quick": 3}
 
