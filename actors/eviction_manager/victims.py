@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from actors.shared.config.fields.eviction import Threshold
-from actors.shared.kube.pods import grace_period, is_critical, pod_requests
+from actors.shared.kube.pods import amount, grace_period, is_critical, pod_requests
 from actors.shared.kube.quantity import QuantityError
 
 from .explanation import explain
@@ -105,7 +105,11 @@ def over_limits(pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], layo
 
 
 def _request(pod: RunningPod, resource: str) -> int:
+    """With the overhead of the pod, which alone is no request: such a pod is over it with the first byte."""
+    overhead = pod.pod.spec.overhead
     try:
-        return pod_requests(pod.pod).get(resource, 0)
+        most = pod_requests(pod.pod).get(resource, 0)
+        alone = amount(resource, overhead[resource]) if resource in overhead else 0
     except QuantityError:
         return 0
+    return most if most > alone else 0

@@ -40,6 +40,14 @@ def test_the_lowest_priority_of_pods_over_their_requests_is_evicted_and_a_missin
     assert chosen(pods[:2], usages, "memory.available", DiskLayout.SINGLE) == "none"
 
 
+def test_overhead_is_requested_memory_only_beside_a_request():
+    small = {"memory": "10Mi"}
+    pods = [active(container(requests=small), uid="asks", overhead=small), active(uid="asks-none", overhead=small)]
+    usages = {"asks": PodUsage(memory=20 * MI), "asks-none": PodUsage(memory=MI)}
+    assert chosen(pods, usages, "memory.available", DiskLayout.SINGLE) == "asks-none"
+    assert chosen(pods, {**usages, "asks": PodUsage(memory=22 * MI)}, "memory.available", DiskLayout.SINGLE) == "asks"
+
+
 def test_only_the_chosen_pods_are_preempted():
     evictions = preempted([active(uid="a"), active(uid="b"), active(uid="c")], {"a", "c"}, "cpu")
     assert [(one.uid, one.signal) for one in evictions] == [("a", "cpu"), ("c", "cpu")]
