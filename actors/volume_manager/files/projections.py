@@ -15,6 +15,7 @@ from actors.api_clients.messages import ObjectRef, ObjectState, TrustBundles
 from actors.shared.kube.credential_sources import PodCertificateProjection
 from actors.shared.kube.meta import KeyToPath
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import all_containers
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
 from actors.volume_manager.pod_certificates.states import PodCredentials
@@ -161,10 +162,10 @@ def _private(pod: Pod, path: str, data: bytes, mode: int) -> File:
 
 
 def only_user(pod: Pod) -> int | None:
-    """The user ID, if all containers have the same one; else None."""
+    """The user ID, if all containers, ephemeral ones included, have the same one; else None."""
     shared = pod.spec.securityContext.runAsUser
     users = set()
-    for container in (*pod.spec.initContainers, *pod.spec.containers):
+    for container in all_containers(pod):
         own = container.securityContext.runAsUser if container.securityContext is not None else None
         users.add(shared if own is None else own)
     return users.pop() if len(users) == 1 else None

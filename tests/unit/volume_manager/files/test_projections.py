@@ -167,6 +167,13 @@ def test_a_token_is_the_users_or_the_groups_alone_where_there_is_one() -> None:
     assert only_user(pod(containers=containers)) is None
 
 
+@pytest.mark.parametrize(("security", "user"), [({"runAsUser": 7}, 7), ({"runAsUser": 8}, None), ({}, None)])
+def test_an_ephemeral_container_of_another_user_reads_tokens_too(security: dict[str, int], user: int | None) -> None:
+    containers = [{"name": "a", "securityContext": {"runAsUser": 7}}]
+    debug = [{"name": "debug", "image": "i", "securityContext": security}]
+    assert only_user(pod(containers=containers, ephemeralContainers=debug)) == user
+
+
 def test_no_token_is_requested_for_less_than_ten_minutes() -> None:
     volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 5}}]}}
     of = pod(volume)

@@ -74,6 +74,14 @@ def test_memory_is_bounded_by_the_smallest_of_node_pod_and_volume():
     assert memory_size(memory=0) == 0
 
 
+def test_memory_is_bounded_by_the_limit_that_the_cgroup_of_the_pod_has():
+    main, small, large = container(memory="1Gi"), container(memory="512Mi"), container(memory="3Gi")
+    assert memory_size(initContainers=[small], containers=[main]) == GIB
+    assert memory_size(initContainers=[large, small], containers=[main]) == 3 * GIB
+    assert memory_size(initContainers=[{**small, "restartPolicy": "Always"}], containers=[main]) == 3 * GIB // 2
+    assert memory_size(containers=[main], overhead={"memory": "1Gi"}) == 2 * GIB
+
+
 def test_huge_pages_need_a_request_of_that_size():
     def volume(medium):
         return {"name": "h", "emptyDir": {"medium": medium}}
