@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from actors.shared.linux.beneath import UnsafePathError, clean_relative
@@ -47,7 +48,12 @@ async def write(
         await _link_names(directory, names)  # an earlier writer may have died before this step
         mount_points.make(directory, points, _mode(group), group)
         return False
-    await _fill(f"{directory}/{stamp}", desired, group)
+    try:
+        await _fill(f"{directory}/{stamp}", desired, group)
+    except OSError:  # each attempt on a full disk would leave another copy
+        with suppress(OSError):
+            await _remove(directory, stamp)
+        raise
     remove_tree(f"{directory}/{_NEW}")
     os.symlink(stamp, f"{directory}/{_NEW}")
     os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
