@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from supervision.cli.argument_types import count
+from supervision.cli.argument_types import last_lines
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _PODS: Final = ("pod", "pods", "po")
@@ -244,5 +244,5 @@ def lines_or_namespace(text: str) -> int | str:
     if _NAMESPACE.fullmatch(text) and not text.isdecimal():
         return text
     if text.removeprefix("-").isdecimal():
-        return count(text)
+        return last_lines(text)
     raise argparse.ArgumentTypeError(f"{text} is neither a whole number nor a namespace")

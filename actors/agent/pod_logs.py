@@ -18,7 +18,7 @@ from actors.http_servers.serving.http_error import HttpError
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
-from supervision.cli.argument_types import count
+from supervision.cli.argument_types import ALL_LINES, last_lines
 from supervision.cli.command import OK, REFUSED, USAGE, CommandError, Context, execute
 from supervision.cli.command_parser import CommandSettings
 from supervision.cli.line_array import LineArray
@@ -45,13 +45,10 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods.add_argument(
         "--since-time", type=_moment, default=0.0, metavar="TIME", help="only lines since then (RFC 3339)"
     )
-    of_pods.add_argument("--tail", type=_tail, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
+    of_pods.add_argument(
+        "--tail", type=last_lines, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines"
+    )
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
-
-
-def _tail(text: str) -> int:
-    """A count of lines, for argparse; -1 is kubectl's word for all, which are 0 here."""
-    return 0 if text == "-1" else count(text)
 
 
 def _moment(text: str) -> float:
@@ -132,13 +129,17 @@ def _query(arguments: argparse.Namespace) -> LogQuery:
         follow=arguments.follow,
         previous=arguments.previous,
         timestamps=arguments.timestamps,
-        tail_lines=_lines_of(arguments) or None,
+        tail_lines=_lines_of(arguments),
         since_ns=int(since * 1e9),
     )
 
 
-def _lines_of(arguments: argparse.Namespace) -> int:
-    return 0 if not isinstance(arguments.lines, int) and arguments.since_time else actor_logs.lines_of(arguments)
+def _lines_of(arguments: argparse.Namespace) -> int | None:
+    """None for all."""
+    if not isinstance(arguments.lines, int) and arguments.since_time:
+        return None
+    number = actor_logs.lines_of(arguments)
+    return None if number == ALL_LINES else number
 
 
 def _show_one(

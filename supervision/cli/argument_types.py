@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 MOST: Final = 1_000_000_000
 """Of any number: some 31 years in seconds. Clocks, lists and messages take no number of any size."""
+ALL_LINES: Final = -1
+T = TypeVar("T")
 _PART = r"(\d+(?:\.\d*)?)"
 _SINCE = re.compile(rf"(?:{_PART}h)?(?:{_PART}m)?(?:{_PART}s)?(?:{_PART}ms)?")
 _SINCE_FORM = "the age of the oldest line to show, as 90s, 5m or 1h30m"
@@ -54,6 +57,16 @@ def count(text: str) -> int:
     if value > MOST:
         raise argparse.ArgumentTypeError(f"{text} is more than {MOST}")
     return value
+
+
+def last_lines(text: str) -> int:
+    """How many of the last lines, for argparse; 0 for none, ALL_LINES for all, as in kubectl."""
+    return ALL_LINES if text == str(ALL_LINES) else count(text)
+
+
+def last_of(items: Sequence[T], number: int) -> Sequence[T]:
+    """The last `number` of them; ALL_LINES for all."""
+    return items if number == ALL_LINES else items[len(items) - min(number, len(items)) :]
 
 
 def since(text: str) -> float:

@@ -237,12 +237,12 @@ def as_typed(text: str) -> str:
     return text if typed == "supervise" else _COMMAND.sub(lambda _: typed, text)
 
 
-def like(name: str, names: Collection[str]) -> str:
+def like(name: str, names: Collection[str], listed_by: str = "tree") -> str:
     """A hint: actors with a similar name or ending; without one, the command that lists the names."""
     ends = {full.rpartition("/")[2]: full for full in names}
     below = [full for full in names if f"/{name.split('/', maxsplit=1)[0]}/" in f"/{full}/" and full != name]
     near = below or [ends.get(one, one) for one in close_to(name, [*names, *ends])]
-    return f", did you mean {' or '.join(near[:_MOST_LIKE])}?" if near else ": see `supervise tree`"
+    return f", did you mean {' or '.join(near[:_MOST_LIKE])}?" if near else f": see `supervise {listed_by}`"
 
 
 Run = Callable[[Context], int]

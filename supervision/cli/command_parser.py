@@ -7,8 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .argument_types import count, directory, positive
-from .command import DEFAULT_ROOT_DIR, AgentFiles, Run, TreeOf, default_files, execute
+from .argument_types import directory, last_lines, positive
+from .command import (
+    DEFAULT_ROOT_DIR,
+    USAGE,
+    AgentFiles,
+    CommandError,
+    Context,
+    Run,
+    TreeOf,
+    default_files,
+    execute,
+)
 from .document import FORMS
 from .parser import CODES, CommandHelp, epilog
 
@@ -35,7 +45,7 @@ class CommandSettings:
     """The last line of a `status` that is not ready: the command with more details."""
     logs: str = "the log of one actor, or of a supervisor and all below it"
     """The options of `logs`."""
-    lines: Callable[[str], int | str] = count
+    lines: Callable[[str], int | str] = last_lines
     """What `-n` of `logs` is, which may be of the application."""
 
 
@@ -83,3 +93,10 @@ def command_parser(
     )
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
     return parser
+
+
+def refuse_word(context: Context, command: str) -> None:
+    """Raises CommandError if what a command takes as `flags` of the start begins with a word that is none."""
+    flags: Sequence[str] = context.arguments.flags
+    if flags and not flags[0].startswith("-"):
+        raise CommandError(USAGE, f"{command} takes no {flags[0]}; options come first, and flags of start after --")

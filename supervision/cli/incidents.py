@@ -14,6 +14,7 @@ from ..incident_file import MAX_BYTES
 from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
 from ..spare_incidents import SPARE_NAME, SpareIncidents, incident_id
+from .argument_types import last_of
 from .command import OK, REFUSED, CommandError, Context, like
 from .document import YAML, document_text
 from .text import duration, table, table_with_texts, terminal_columns
@@ -43,9 +44,11 @@ def run(context: Context) -> int:
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
     known += [incident.actor for incident in recorded]
     if arguments.actor and not any(is_of(name, arguments.actor) for name in known) and known:
-        raise CommandError(REFUSED, f"there is no actor {arguments.actor}{like(arguments.actor, known)}")
+        text = f"there is no actor {arguments.actor}" if tree else f"no incident is of an actor {arguments.actor}"
+        raise CommandError(REFUSED, f"{text}{like(arguments.actor, known, 'tree' if tree else 'incidents')}")
     found = [i for i in recorded if not arguments.actor or is_of(i.actor, arguments.actor)]
-    found = found[-arguments.lines :] if arguments.lines else found
+    any_found = bool(found)
+    found = [*last_of(found, arguments.lines)]
     if reading.damaged:
         print(f"supervise: {reading.damaged} damaged lines of {path} skipped", file=sys.stderr)  # noqa: T201
     if waiting.incidents and waiting.error:
@@ -53,9 +56,9 @@ def run(context: Context) -> int:
         print(f"supervise: {text}: {waiting.error}", file=sys.stderr)  # noqa: T201
     if not arguments.follow:
         text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
-        context.show(found, text if found else f"no incidents in {path}")
+        context.show(found, text if any_found else f"no incidents in {path}")
         return OK
-    if not found:
+    if not any_found:
         print(f"supervise: no incidents in {path}; waiting for one", file=sys.stderr)  # noqa: T201
     return _follow(context, path, recorded, found)
 

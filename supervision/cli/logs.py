@@ -14,6 +14,7 @@ from typing import Final
 
 from ..logs import actor_of
 from ..protocol import FORK_SERVER, Done, SetLogLevel, Tree
+from .argument_types import ALL_LINES
 from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
 from .line_array import LineArray
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
@@ -46,14 +47,14 @@ def run(context: Context) -> int:
     try:
         with source as (there, coming):
             number = lines_of(arguments)
-            last = deque(wanted(there), maxlen=number) if number else wanted(there)
+            last = wanted(there) if number == ALL_LINES else deque(wanted(there), maxlen=number)
             if context.form:
                 array = LineArray(sys.stdout, context.form)
                 for line in last:
                     array.add(line)
                 array.end()
                 return OK
-            some = False
+            some = number == 0
             for line in last:
                 some = True
                 print(line)  # noqa: T201
@@ -77,10 +78,10 @@ def refuse_followed_document(context: Context) -> None:
 
 
 def lines_of(arguments: argparse.Namespace) -> int:
-    """The number of lines to show, 0: all. With --since it is all, unless a number is given."""
+    """The number of lines to show, or ALL_LINES. With --since it is all, unless a number is given."""
     if isinstance(arguments.lines, int):
         return arguments.lines
-    return 0 if arguments.since else DEFAULT_LINES
+    return ALL_LINES if arguments.since else DEFAULT_LINES
 
 
 def _no_lines_text(actor: str, since: float) -> str:

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, Final, get_args
 
 from ..protocol import Fault
-from .argument_types import count, number, positive, since, whole_number
+from .argument_types import count, last_lines, number, positive, since, whole_number
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
 from .command_parser import CommandSettings, command_parser
 from .document import FORMS, WIDE
@@ -135,7 +135,7 @@ def _incidents(adding: _Adding) -> None:
     )
     parser.add_argument("actor", nargs="?", default="", help=_ONLY)
     parser.add_argument(
-        "-n", "--lines", type=count, default=20, metavar="N", help="show the last N; 0: all (default: 20)"
+        "-n", "--lines", type=last_lines, default=20, metavar="N", help="show the last N; -1: all (default: 20)"
     )
     parser.add_argument("--full", action="store_true", help="with tracebacks and stacks")
     parser.add_argument("-f", "--follow", "-w", "--watch", action="store_true", help="keep showing new ones")
@@ -155,7 +155,7 @@ def _logs(adding: _Adding) -> None:
         "--lines",
         type=adding.settings.lines,
         metavar="N",
-        help="show the last N lines; 0: all (default: 100; with --since all)",
+        help="show the last N lines; -1: all (default: 100; with --since all)",
     )
     parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only lines of the last 90s, 5m, 1h30m")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")

@@ -199,7 +199,7 @@ def test_logs_can_be_followed(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.supervise("logs", "a", "--level", "4")
         command = [sys.executable, "-m", "tests.support.supervise_command"]
-        options = ["logs", "a", "-f", "-n", "0", "--root-dir", str(tmp_path)]
+        options = ["logs", "a", "-f", "-n", "-1", "--root-dir", str(tmp_path)]
         with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, cwd=ROOT_DIR) as follower:
             assert follower.stdout is not None
             assert "working as incarnation 1" in follower.stdout.readline()

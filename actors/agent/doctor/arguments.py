@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from supervision.cli.command import NOT_WELL, OK, USAGE, CommandError, Context
-from supervision.cli.command_parser import CommandSettings, command_parser
+from supervision.cli.command import NOT_WELL, OK, Context
+from supervision.cli.command_parser import CommandSettings, command_parser, refuse_word
 from supervision.cli.parser import LOCAL_CODES
 
 
@@ -32,9 +32,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
 
 
 def _run(context: Context) -> int:
-    flags = context.arguments.flags
-    if flags and not flags[0].startswith("-"):
-        raise CommandError(USAGE, f"doctor takes no {flags[0]}; options come first, and flags of start after --")
+    refuse_word(context, "doctor")
     from .command import run
 
     return run(context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.suggestions import did_you_mean
+from supervision.suggestions import close_to, did_you_mean
 
 from .pod_rows import source
 
@@ -192,7 +192,19 @@ def find(
     names = [pod["metadata"]["name"] for pod in pods] + [full_name(pod) for pod in pods]
     if not of_name(refused, wanted):
         names += {name for error in refused for name in _names(error) if "." not in name}
-    raise NoSuchPod(f"there is no pod {wanted} on this node{did_you_mean(wanted, names) or ': see `supervise pods`'}")
+    raise NoSuchPod(f"there is no pod {wanted} on this node{_hint(wanted, names)}")
+
+
+def _hint(wanted: str, names: Collection[str]) -> str:
+    """A name like the wanted one: misspelt, or its beginning; the node's name at the end of a static pod's may miss."""
+    sizes = [size for size in (len(wanted), len(wanted) + 1) if size > 2]
+    beginnings = [one[:size] for one in names for size in sizes if len(one) > size]
+    if found := did_you_mean(wanted, names):
+        return found
+    if near := close_to(wanted, beginnings):
+        longer = [one for one in names if one.startswith(near[0])]
+        return f", did you mean {' or '.join(longer[:2])}?"
+    return ": see `supervise pods`"
 
 
 def _of_name(pods: Sequence[Object], name: str) -> list[Object]:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Final
 
 from supervision.cli.command import NOT_WELL, OK, REFUSED, Context
-from supervision.cli.command_parser import CommandSettings, command_parser
+from supervision.cli.command_parser import CommandSettings, command_parser, refuse_word
 from supervision.cli.parser import LOCAL_CODES
 
 _TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
@@ -58,6 +58,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
 
 
 def _run(context: Context) -> int:
+    refuse_word(context, "reset")
     from .command import run
 
     return run(context)

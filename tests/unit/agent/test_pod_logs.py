@@ -111,6 +111,7 @@ def refusal(node: Path, *words: str, code: int = REFUSED) -> str:
 def test_the_log_of_the_only_container_is_shown(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(node, capsys, "web") == "main of web early\nmain of web\n"
     assert shown(node, capsys, "shop/web", "--tail", "1") == "main of web\n"
+    assert shown(node, capsys, "web", "--tail", "0") == ""  # nothing, as in kubectl
     assert shown(node, capsys, "web", "--tail", "-1") == "main of web early\nmain of web\n"  # kubectl: all
     assert shown(node, capsys, "web", "--since", "1m") == "main of web\n"
     assert shown(node, capsys, "web", "--previous") == "main of web before\n"

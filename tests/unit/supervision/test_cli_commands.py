@@ -216,7 +216,7 @@ def test_policy_check_shows_what_each_actor_gets_or_all_that_is_wrong(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "command", ["inject a", "inject a explode", "top -d 0", "incidents -n -1", "tree -o xml", "nothing", ""]
+    "command", ["inject a", "inject a explode", "top -d 0", "incidents -n -2", "tree -o xml", "nothing", ""]
 )
 def test_a_wrong_command_line_is_exit_code_two(command: str) -> None:
     assert supervise(*command.split()).returncode == 2
@@ -273,7 +273,7 @@ def test_a_reader_that_stops_reading_is_not_an_error(tmp_path: Path) -> None:
     incidents = Incidents(tmp_path / "incidents.jsonl", max_bytes=10_000_000)
     for number in range(1, 2000):
         incidents.opened(Exited("pleg", number, 5, 9, "signal", detail="x" * 200))
-    command = f"{sys.executable} -m tests.support.supervise_command incidents -n 0 --root-dir {tmp_path} | head -1"
+    command = f"{sys.executable} -m tests.support.supervise_command incidents -n -1 --root-dir {tmp_path} | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, cwd=ROOT, check=False)
     assert done.stdout.startswith("TIME")
     assert done.stderr == ""
@@ -292,7 +292,18 @@ def test_an_actor_without_a_record_gets_a_hint(tmp_path: Path) -> None:
     Incidents(tmp_path / "incidents.jsonl").opened(Exited("pleg", 1, 5, 9, "signal", uptime=3))
     done = supervise("incidents", "plegg", "--root-dir", str(tmp_path))
     assert done.returncode == 4
-    assert "there is no actor plegg, did you mean pleg?" in done.stderr
+    assert "no incident is of an actor plegg, did you mean pleg?" in done.stderr
+    done = supervise("incidents", "NOPE", "--root-dir", str(tmp_path))
+    assert "no incident is of an actor NOPE: see `supervise incidents`" in done.stderr, "no agent has a tree"
+
+
+def test_none_of_the_incidents_or_all_are_shown(tmp_path: Path) -> None:
+    incidents = Incidents(tmp_path / "incidents.jsonl")
+    for number in range(1, 30):
+        incidents.opened(Exited("pleg", number, 5, 9, "signal", uptime=3))
+    shown = [supervise("incidents", "-n", number, "--root-dir", str(tmp_path)).stdout for number in ("0", "2", "-1")]
+    assert [text.count("pleg#") for text in shown] == [0, 2, 29]
+    assert "no incidents" not in shown[0]
 
 
 def test_names_that_are_like_the_wrong_one_are_whole_names() -> None:
@@ -305,7 +316,7 @@ def test_names_that_are_like_the_wrong_one_are_whole_names() -> None:
 def test_a_log_that_cannot_be_printed_is_not_reported_as_one_that_cannot_be_read(tmp_path: Path) -> None:
     log = tmp_path / "agent.log"
     log.write_text("a line\n" * 100_000)
-    command = [sys.executable, "-m", "tests.support.supervise_command", "logs", "--file", str(log), "-n", "0"]
+    command = [sys.executable, "-m", "tests.support.supervise_command", "logs", "--file", str(log), "-n", "-1"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.stderr == "supervise: the output cannot be written: No space left on device\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from supervision.cli.argument_types import ALL_LINES
 from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context, LastStart
 from supervision.cli.log_sources import journal_unit, of_file, of_journal, stderr_file
 from supervision.cli.log_times import time_of, younger
@@ -128,7 +129,7 @@ def test_all_lines_since_a_moment_are_shown_unless_a_number_is_given() -> None:
     def lines(lines: int | None, since: float) -> int:
         return lines_of(argparse.Namespace(lines=lines, since=since))
 
-    assert [lines(None, 0.0), lines(None, 5.0), lines(7, 5.0), lines(0, 0.0)] == [100, 0, 7, 0]
+    assert [lines(None, 0.0), lines(None, 5.0), lines(7, 5.0), lines(0, 0.0)] == [100, ALL_LINES, 7, 0]
 
 
 def test_a_file_that_is_not_followed_ends(tmp_path: Path) -> None:

@@ -91,6 +91,14 @@ def test_the_help_of_the_start_has_both_before_its_many_flags() -> None:
     assert 0 < text.index(ending("kubelet")) < text.index("General:")
 
 
+@pytest.mark.parametrize("command", ["reset", "doctor"])
+def test_a_word_before_the_flags_of_start_is_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = WHOLE.parse_args([command, "web"])
+    assert arguments.execute(arguments) == 2
+    text = f"supervise: {command} takes no web; options come first, and flags of start after --\n"
+    assert capsys.readouterr().err.endswith(text)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -54,6 +54,7 @@ def test_a_pod_is_found_by_name_place_or_uid(wanted: str, namespace: str, uid: s
     [
         ("web", "web may be shop/web or test/web"),
         ("databse", "there is no pod databse on this node, did you mean database?"),
+        ("dat", "there is no pod dat on this node, did you mean database?"),
         ("qqqqqqq", "there is no pod qqqqqqq on this node: see `supervise pods`"),
     ],
 )
@@ -61,6 +62,11 @@ def test_a_name_of_no_pod_or_several_is_refused(wanted: str, text: str) -> None:
     with pytest.raises(NoSuchPod) as caught:
         find(PODS, wanted)
     assert str(caught.value) == text
+
+
+def test_a_misspelt_static_pod_is_suggested_although_its_name_has_the_nodes_at_its_end() -> None:
+    with pytest.raises(NoSuchPod, match="no pod helo on this node, did you mean hello-of-a-node"):
+        find([*PODS, pod("hello-of-a-node", source="file")], "helo")
 
 
 REFUSED = [
