@@ -169,6 +169,7 @@ install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `sup
 	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall $(PIP_FLAGS) "$$(echo $(DIST)/troupelet-*.whl)[top,completion]"
 	[ -z "$(DESTDIR)" ] || grep -rlI -- "$(DESTDIR)$(PREFIX)" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/pyvenv.cfg" \
 	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
+	sed -i "s#/opt/troupelet/#$(PREFIX)/#" "$(DESTDIR)$(PREFIX)/share/troupelet/etc/systemd/troupelet.service"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"
 
 .PHONY: uninstall

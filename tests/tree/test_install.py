@@ -70,10 +70,13 @@ def test_installed_commands_run_without_the_sources(words: str, said: str, prefi
 def test_an_installation_has_the_files_for_operators(prefix: Path) -> None:
     etc = prefix / "share/troupelet/etc"
     for name in (
-        "systemd/troupelet.service", "systemd/kubelet.service.d/10-kubeadm.conf", "supervision.yaml",
-        "kubelet-config.yaml", "pods/hello.yaml", "prometheus/rules.yaml",
+        "systemd/kubelet.service.d/10-kubeadm.conf", "supervision.yaml", "kubelet-config.yaml",
+        "pods/hello.yaml", "prometheus/rules.yaml",
     ):  # fmt: skip
         assert etc.joinpath(name).read_text() == SOURCES.joinpath("etc", name).read_text()
+    unit = etc.joinpath("systemd/troupelet.service").read_text()
+    assert f"ExecStart={prefix}/bin/supervise start " in unit
+    assert "/opt/troupelet" not in unit
     of_builders = {"debian", "image"}
     assert {path.name for path in etc.iterdir()} == {
         path.name for path in SOURCES.joinpath("etc").iterdir()
