@@ -17,10 +17,11 @@ SCRAPE_SECONDS: Final = 1.0
 
 
 async def find_tree(actor: Actor) -> Tree | None:
-    """The tree; None if the fork server does not answer in time."""
+    """The tree; None if the fork server does not answer in time, which is counted."""
     try:
         return await actor.ask(FORK_SERVER, GetTree(), timeout=SCRAPE_SECONDS)
     except AskError:
+        _count_failure(actor, FORK_SERVER)
         return None
 
 
@@ -28,6 +29,7 @@ async def scrape(actor: Actor, metrics: ActorMetrics, processes: AgentProcesses)
     """The metrics of every actor and of the tree. An actor that does not answer in time keeps its last metrics."""
     tree = await find_tree(actor)
     if tree is None:
+        metrics.update(actor.metrics.snapshot(actor.name, actor.incarnation))
         return [*zeros(installed().values()), *metrics.samples(), *version_samples()]
     names = [
         ActorName(state.name)
@@ -45,4 +47,8 @@ async def scrape_actor(actor: Actor, name: ActorName, metrics: ActorMetrics) -> 
     try:
         metrics.update(await actor.ask(name, GetMetrics(), timeout=SCRAPE_SECONDS))
     except AskError:
-        actor.metrics.count("troupelet_scrape_failures_total", actor=name)
+        _count_failure(actor, name)
+
+
+def _count_failure(actor: Actor, name: ActorName) -> None:
+    actor.metrics.count("troupelet_scrape_failures_total", actor=name)

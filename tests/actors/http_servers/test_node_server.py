@@ -18,8 +18,10 @@ from actors.cert_manager.messages import ServingCertificate
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, Pods
+from supervision.errors import AskError
 from supervision.protocol import (
     GetMetrics,
+    GetTree,
     MetricSample,
     MetricsSnapshot,
 )
@@ -245,6 +247,17 @@ def test_metrics_describe_every_actor_and_the_tree(tmp_path):
     serve(Node(tmp_path), story)
 
 
+def test_a_page_without_the_tree_says_that_the_fork_server_did_not_answer(tmp_path):
+    async def story(node: Node) -> None:
+        node.answer(GetTree, AskError("silent"))
+        code, text = await node.fetch("/metrics")
+        assert code == 200
+        assert "\ntroupelet_actor_restarts_total{" not in text
+        assert 'troupelet_scrape_failures_total{actor="fork_server"} 1\n' in text
+
+    serve(Node(tmp_path), story)
+
+
 @pytest.mark.parametrize("page", ["", "/cadvisor", "/resource", "/probes", "/slis"])
 def test_each_page_of_metrics_is_served_as_openmetrics_on_request(tmp_path, page):
     async def story(node: Node) -> None:
@@ -337,8 +350,6 @@ def test_pods_that_come_in_pages_are_one_list(tmp_path):
 
 def test_an_actor_that_does_not_answer_lacks_only_its_own_page(tmp_path):
     async def story(node: Node) -> None:
-        from supervision.actor import AskError
-
         node.answer(GetPods, AskError("silent"))
         assert (await node.fetch("/pods"))[0] == 503
         assert (await node.fetch("/configz"))[0] == 200

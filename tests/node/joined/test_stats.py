@@ -112,7 +112,15 @@ def test_resource_metrics_go_up_with_what_is_used(node: Joined) -> None:
 
 
 def test_each_series_of_the_dashboard_is_on_the_page_with_its_labels(node: Joined) -> None:
-    text = page(node, "/metrics")
+    # a busy fork server may miss one scrape, which then has no rows of the tree
+    pages: list[str] = []
+
+    def has_tree() -> bool:
+        pages.append(page(node, "/metrics"))
+        return "\ntroupelet_actor_up{" in pages[-1]
+
+    wait_for(has_tree, 60)
+    text = pages[-1]
     types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
     wrong = []
     for expression in dashboard_expressions():
