@@ -42,4 +42,4 @@ def active_deadline(state: PodState) -> float | None:
 def _first_seen(state: PodState) -> float:
     """The earliest known time on this node, for a pod without startTime."""
     sandboxes = state.runtime.sandboxes if state.runtime is not None else []
-    return min([state.started_at, *(sandbox.created_ns / 1e9 for sandbox in sandboxes)])
+    return min([state.started_at, *(sandbox.created_ns / 1e9 for sandbox in sandboxes if sandbox.created_ns)])

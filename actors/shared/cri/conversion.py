@@ -48,7 +48,7 @@ def listed_sandbox(sandbox: cri.PodSandbox) -> Sandbox:
         pod_namespace=part(sandbox.metadata.namespace),
         attempt=attempt_of(sandbox.metadata.attempt),
         ready=sandbox.state == cri.SANDBOX_READY,
-        created_ns=sandbox.created_at,
+        created_ns=_time(sandbox.created_at),
         runtime_handler=sandbox.runtime_handler,
         labels=dict(sandbox.labels),
         annotations=dict(sandbox.annotations),
@@ -65,7 +65,7 @@ def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
         pod_namespace=part(status.metadata.namespace),
         attempt=attempt_of(status.metadata.attempt),
         ready=status.state == cri.SANDBOX_READY,
-        created_ns=status.created_at,
+        created_ns=_time(status.created_at),
         ips=[address for address in addresses if address],
         host_network=status.linux.namespaces.options.network == cri.NODE,
         runtime_handler=status.runtime_handler,
@@ -115,7 +115,7 @@ def listed_container(container: cri.Container) -> CriContainer:
         image=_image_name(container.image),
         image_ref=container.image_ref,
         image_id=container.image_id,
-        created_ns=container.created_at,
+        created_ns=_time(container.created_at),
         labels=labels,
         annotations=dict(container.annotations),
     )
@@ -137,7 +137,7 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
         resolved_image=status.image.image,
         image_ref=status.image_ref,
         image_id=status.image_id,
-        created_ns=status.created_at,
+        created_ns=_time(status.created_at),
         started_ns=_time(status.started_at),
         finished_ns=_time(status.finished_at),
         exit_code=status.exit_code,
@@ -231,6 +231,6 @@ def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
     return ContainerEvent(
         container_id=event.container_id,
         kind=_EVENTS.get(event.container_event_type, EventKind.UNKNOWN),
-        created_ns=event.created_at,
+        created_ns=_time(event.created_at),
         pod_uid=part(sandbox.metadata.uid or sandbox.labels.get(POD_UID, "")),
     )

@@ -48,3 +48,8 @@ def test_a_new_sandbox_does_not_begin_the_deadline_again():
     started = msgspec.structs.replace(pod(activeDeadlineSeconds=60), status=PodStatus(startTime="1970-01-12T13:45:00Z"))
     assert decide(running(started, ran(), boxes=both[:1]), now=NOW).state.phase is PodWorkerPhase.TERMINATING
     assert decide(running(pod(activeDeadlineSeconds=60), ran(), boxes=both)).state.phase is PodWorkerPhase.TERMINATING
+
+
+def test_a_sandbox_without_a_creation_time_is_not_past_the_deadline():
+    both = (box(1, created=0), box(created=NOW - 1))
+    assert decide(running(pod(activeDeadlineSeconds=60), ran(), boxes=both)).state.phase is PodWorkerPhase.RUNNING

@@ -87,6 +87,19 @@ def test_an_unset_time_of_any_runtime_is_zero() -> None:
         assert (container.created_ns, container.started_ns, container.finished_ns) == (5, 0, 0)
 
 
+def test_what_was_never_created_has_no_age_of_centuries() -> None:
+    """containerd lists a sandbox whose start failed, and whose removal failed then, with Go's zero time."""
+    never = -6795364578871345152
+    made = [
+        conversion.listed_sandbox(cri.PodSandbox(id="i", created_at=never)).created_ns,
+        conversion.sandbox_of(cri.PodSandboxStatus(id="i", created_at=never)).created_ns,
+        conversion.listed_container(cri.Container(id="i", created_at=never)).created_ns,
+        conversion.container_of(cri.ContainerStatus(id="i", created_at=never)).created_ns,
+        conversion.event_of(cri.ContainerEventResponse(container_id="i", created_at=never)).created_ns,
+    ]
+    assert made == [0] * 5
+
+
 def test_a_container_without_pod_labels_has_no_pod() -> None:
     container = conversion.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
     assert (container.pod_uid, container.name, container.resources, container.user) == ("", "", None, None)
