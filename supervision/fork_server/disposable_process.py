@@ -36,11 +36,12 @@ def start(order: RunDisposable, private_fds: Sequence[int]) -> tuple[int, int]:
         raise
 
 
-def result_of(order: RunDisposable, output: int, status: int) -> DisposableResult:
-    """The result of a process that has ended. `status`: as os.waitpid gives it."""
+def result_of(order: RunDisposable, output: int, status: int, why: str) -> DisposableResult:
+    """The result of a process that has ended. `status`: as os.waitpid gives it. `why`: of its kill, if it is known."""
     data = os.pread(output, os.fstat(output).st_size, 0)
     if status != 0 or not data:
-        return DisposableResult(kind="Died", text=f"{order.function} ended with wait status {status}")
+        text = f"{order.function} ended with wait status {status}{f': {why}' if why else ''}"
+        return DisposableResult(kind="Died", text=text)
     try:
         outcome = msgspec.msgpack.decode(data, type=_Outcome)
     except UNREADABLE as error:

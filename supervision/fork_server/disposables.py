@@ -19,6 +19,7 @@ from ..process_messages import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDi
 from ..time_scale import scaled
 from . import disposable_process
 from .loop import Loop, ScheduledCall
+from .oom import OomKills
 
 MOST_AT_ONCE = 32
 MOST_OF_ONE_OWNER = 24
@@ -56,9 +57,10 @@ class Disposables:
         self,
         loop: Loop,
         private_fds: Callable[[], Iterable[int]],
+        oom_kills: OomKills,
         kill: Callable[[int, int], None] = os.kill,
     ) -> None:
-        self._loop, self._private_fds, self._kill = loop, private_fds, kill
+        self._loop, self._private_fds, self._oom_kills, self._kill = loop, private_fds, oom_kills, kill
         self._waiting: dict[str, deque[_Order]] = {}
         """The waiting orders of each owner, oldest first. Owners take turns; the next one comes first."""
         self._running: dict[int, _Order] = {}
@@ -112,11 +114,18 @@ class Disposables:
             return False
         if order.timer is not None:
             order.timer.cancel()
-        result = disposable_process.result_of(order.order, order.output, status)
+        why = self._why_killed(order, status)
+        result = disposable_process.result_of(order.order, order.output, status, why)
         self._answer(order, DisposableResult(timed_out=True) if order.timed_out else result)
         os.close(order.output)
         self._start_soon()
         return True
+
+    def _why_killed(self, order: _Order, status: int) -> str:
+        """Why a process that was killed from elsewhere was; '' if that is unknown."""
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        ours = order.timed_out or order.answered
+        return self._oom_kills.explain(order.pid, time.monotonic()) if killed and not ours else ""
 
     def _start_soon(self) -> None:
         """Start in a later turn of the loop. Otherwise the reaper would find exits without end while orders wait."""

@@ -17,6 +17,7 @@ from ..wire import Frame
 from .connection import ProcessConnection
 from .launcher import LaunchContext, Launcher
 from .loop import Loop
+from .oom import OomKills
 from .process_entry import ProcessEntry
 from .programs import accepts
 from .table import ProcessTable
@@ -37,8 +38,15 @@ class ProcessObserver(Protocol):
 class ChildProcesses:
     """Acts on the children of the table."""
 
-    def __init__(self, loop: Loop, table: ProcessTable, context: LaunchContext, observer: ProcessObserver) -> None:
-        self._loop, self._table, self._observer = loop, table, observer
+    def __init__(
+        self,
+        loop: Loop,
+        table: ProcessTable,
+        context: LaunchContext,
+        observer: ProcessObserver,
+        oom_kills: OomKills,
+    ) -> None:
+        self._loop, self._table, self._observer, self._oom_kills = loop, table, observer, oom_kills
         self._names, self._status_page = context.names, context.status_page
         self._abandoned: dict[int, ProcessEntry] = {}
         self._launcher = Launcher(loop, context, self._take_forked, self._report_failed_fork)
@@ -167,7 +175,7 @@ class ChildProcesses:
         message, text = process.blackbox.read() if process.blackbox is not None else ("", "")
         if process.cause is None and os.WIFSIGNALED(status):
             # killed from outside: stacks in the black box are not the cause
-            text = ""
+            text = self._oom_kills.explain(process.pid, now) if os.WTERMSIG(status) == signal.SIGKILL else ""
         if process.status_entry is not None and not message:
             reading = process.status_entry.read()
             message = reading.message if reading.busy_since else ""

@@ -22,6 +22,7 @@ from .lifecycle import ForkServerLifecycle
 from .listener import Listener
 from .loop import Loop
 from .memory import SharedMemory
+from .oom import OomKills
 from .orders import Orders
 from .policies import Policies, PolicyOrders
 from .probes import ProgramProbes
@@ -60,7 +61,8 @@ class ForkServer:
         directory.start_janitor(application.at_end.when_killed)
         self._loop = loop = Loop()
         self._sockets = SocketStore(loop)
-        self._disposables = Disposables(loop, self.private_fds)
+        oom_kills = OomKills()
+        self._disposables = Disposables(loop, self.private_fds, oom_kills)
         context = LaunchContext(
             application=application,
             policies=self._policies,
@@ -70,9 +72,9 @@ class ForkServer:
             sockets=self._sockets,
             private_fds=self.private_fds,
         )
-        self._processes = processes = ChildProcesses(loop, table, context, self)
+        self._processes = processes = ChildProcesses(loop, table, context, self, oom_kills)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
-        watch = Watch(loop, table, processes.kill)
+        watch = Watch(loop, table, processes.kill, oom_kills)
         orders = PolicyOrders(self._policies, table, watch.reschedule)
         self._control = control = Control(
             application, loop, table, processes, self._disposables, self._lifecycle, self._policies, orders.put_in_force

@@ -16,6 +16,7 @@ from ..process_messages import Cause
 from ..spec import Policy
 from ..time_scale import scaled
 from .loop import Loop
+from .oom import OomKills
 from .process_entry import ProcessEntry
 from .starvation import Starvation
 from .table import ProcessTable
@@ -70,8 +71,8 @@ class RecentDelay:
 class Watch:
     """Checks every child of the table periodically."""
 
-    def __init__(self, loop: Loop, table: ProcessTable, kill: Kill) -> None:
-        self._loop, self._table, self._kill = loop, table, kill
+    def __init__(self, loop: Loop, table: ProcessTable, kill: Kill, oom_kills: OomKills) -> None:
+        self._loop, self._table, self._kill, self._oom_kills = loop, table, kill, oom_kills
         self._tick = tick_seconds(child.policy for child in table)
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
@@ -98,6 +99,7 @@ class Watch:
                 self._check_busy(child, now)
         if now - self._memory_at >= _MEMORY_SECONDS:
             self._memory_at = now
+            self._oom_kills.look((child.process.pid for child in self._table if child.process.pid), now)
             for child in self._table:
                 self._check_memory(child)
 

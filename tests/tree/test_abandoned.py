@@ -8,6 +8,7 @@ import pytest
 
 from supervision.fork_server.disposables import Disposables
 from supervision.fork_server.loop import Loop
+from supervision.fork_server.oom import OomKills
 from supervision.process_messages import DisposableResult, RunDisposable
 
 pytestmark = pytest.mark.tree
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.tree
 
 def test_an_abandoned_disposable_is_answered_counted_and_reaped_when_it_ends() -> None:
     loop, killed, answers = Loop(), [], []
-    disposables = Disposables(loop, list, kill=lambda pid, _: killed.append(pid))
+    disposables = Disposables(loop, list, OomKills(), kill=lambda pid, _: killed.append(pid))
 
     def answered(result: DisposableResult) -> None:
         answers.append(result)
@@ -40,7 +41,7 @@ def test_an_abandoned_disposable_is_answered_counted_and_reaped_when_it_ends() -
 
 def test_a_hanging_disposable_is_not_started_twice() -> None:
     loop, killed, answers = Loop(), [], []
-    disposables = Disposables(loop, list, kill=lambda pid, _: killed.append(pid))
+    disposables = Disposables(loop, list, OomKills(), kill=lambda pid, _: killed.append(pid))
     arguments = msgspec.msgpack.encode({"seconds": 60.0})
     hanging = RunDisposable("tests.support.tree_actors:nap", arguments, 0.1)
 

@@ -14,6 +14,7 @@ from supervision.fork_server.disposables import (
     Disposables,
 )
 from supervision.fork_server.loop import Loop, ScheduledCall
+from supervision.fork_server.oom import OomKills
 from supervision.process_messages import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 
 
@@ -47,7 +48,7 @@ class Node:
 
     def __init__(self) -> None:
         self.loop, self.now = Turns(), 100.0
-        self.disposables = Disposables(self.loop, list, kill=lambda *_: None)
+        self.disposables = Disposables(self.loop, list, OomKills(), kill=lambda *_: None)
         self.pids: list[int] = []
         self.answers: list[DisposableResult] = []
 

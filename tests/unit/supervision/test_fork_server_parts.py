@@ -19,6 +19,7 @@ from supervision.fork_server.connection import ProcessConnection
 from supervision.fork_server.control import Control
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
+from supervision.fork_server.oom import OomKills
 from supervision.fork_server.policies import Policies
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.programs import accepts
@@ -231,7 +232,9 @@ class _Watched:
             loop.call_later(0.02, again)
 
         again()
-        Watch(loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause))).reschedule()
+        Watch(
+            loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause)), OomKills()
+        ).reschedule()
         loop.call_later(seconds, loop.stop)
         loop.run()
         self.process.kill()
