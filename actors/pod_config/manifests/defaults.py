@@ -7,7 +7,12 @@ The data must have passed `shape`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
+
+from actors.shared.kube import codec
+from actors.shared.kube.pods import container_sum, pod_limits
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.kube.quantity_text import written
 
 _SPEC = {
     "restartPolicy": "Always",
@@ -19,6 +24,8 @@ _SPEC = {
 _CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _FILE_MODE = 0o644
+_SHARED: Final[tuple[str, ...]] = ("cpu", "memory")
+"""The resources of which the containers of a pod may together have less than its limit."""
 
 
 def fill(pod: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +41,7 @@ def fill(pod: dict[str, Any]) -> dict[str, Any]:
         for container in spec.get(kind) or ():
             _container(container, host_network=bool(spec.get("hostNetwork")))
     if isinstance(spec.get("resources"), dict):
-        _requests(spec["resources"])
+        _of_whole_pod(spec)
     return pod
 
 
@@ -69,6 +76,29 @@ def _requests(resources: dict[str, Any]) -> None:
     if limits:
         requests = _sub(resources, "requests")
         requests.update({name: limit for name, limit in limits.items() if requests.get(name) is None})
+
+
+def _of_whole_pod(spec: dict[str, Any]) -> None:
+    """The resources of the pod as a whole (KEP-2837). Its limits of huge pages are by default those of its containers
+    together; where it has limits, so are its requests of cpu and memory, before its limits are. Nothing is summed up
+    while a quantity is invalid, which is an error of its own field.
+    """
+    resources = spec["resources"]
+    given = {name for side in ("limits", "requests") for name in resources.get(side) or ()}
+    if not given:
+        return
+    try:
+        pod = codec.decode_pod(codec.encode({"spec": spec}))
+        most, together = pod_limits(pod), container_sum(pod)
+    except QuantityError:
+        return
+    pages = {name: value for name, value in most.items() if name.startswith("hugepages-") and name not in given}
+    if pages:
+        _set(_sub(resources, "limits"), {name: written(name, value) for name, value in pages.items()})
+    if resources.get("limits"):
+        shared: dict[str, Any] = {name: written(name, together[name]) for name in _SHARED if name in together}
+        _set(_sub(resources, "requests"), shared)
+        _requests(resources)
 
 
 def _probe(probe: dict[str, Any]) -> None:

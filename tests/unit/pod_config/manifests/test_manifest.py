@@ -90,6 +90,28 @@ def test_the_defaults_of_the_api_server_are_filled_in():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("own", "container", "requests", "limits"),
+    [
+        ({"limits": {"cpu": "3", "memory": "1Gi"}}, {"requests": {"cpu": "1"}}, {"cpu": "1", "memory": "1Gi"}, {}),
+        ({"limits": {"cpu": "3"}}, {"limits": {"memory": "64Mi"}}, {"cpu": "3", "memory": "64Mi"}, {}),
+        ({"limits": {"cpu": "3"}, "requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}, {"cpu": "2"}, {}),
+        ({"requests": {"cpu": "3"}}, {"requests": {"memory": "64Mi"}}, {"cpu": "3"}, {}),
+        (
+            {"requests": {"cpu": "3"}}, {"limits": {"hugepages-2Mi": "4Mi"}},
+            {"cpu": "3", "hugepages-2Mi": "4Mi"}, {"hugepages-2Mi": "4Mi"},
+        ),
+        ({}, {"limits": {"hugepages-2Mi": "4Mi"}}, None, {}),
+    ],
+)  # fmt: skip
+def test_a_pod_with_limits_requests_what_its_containers_do_and_else_its_limits(own, container, requests, limits):
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+    spec = {"containers": [{"name": "c", "image": "i", "resources": container}], "resources": own}
+    found = pod_of(json.dumps({**body, "spec": spec}))["spec"]["resources"]
+    assert found.get("requests") == requests
+    assert found.get("limits", {}) == {**own.get("limits", {}), **limits}
+
+
 def test_the_ports_of_a_host_network_pod_are_host_ports():
     spec = pod_of(WEB.replace("spec:\n", "spec:\n  hostNetwork: true\n"))["spec"]
     assert spec["containers"][0]["ports"][0]["hostPort"] == 80
