@@ -29,6 +29,7 @@ from actors.pod_workers.pod.resize_plan import (
     actuated_pod_level,
     by_restart,
     outdated,
+    restarted_by_limits_of_pod,
     summary,
     swaps,
     unconfirmed,
@@ -127,8 +128,12 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     todo, started_at = outdated(run.state), time.monotonic()
     run.report(ResizeStarted())
     try:
-        in_place = [(one, cri_container, names) for one, cri_container, names in todo if not by_restart(one, names)]
-        done = {cri_container.id for _, cri_container, _ in todo}
+        restarts = [(one, cri_container) for one, cri_container, names in todo if by_restart(one, names)]
+        done = {cri_container.id for _, cri_container in restarts}
+        late = [each for each in restarted_by_limits_of_pod(run.state) if each[1].id not in done]
+        done |= {cri_container.id for _, cri_container in late}
+        in_place = [each for each in todo if each[1].id not in done]
+        done |= {cri_container.id for _, cri_container, _ in in_place}
         inherited = [one for one in unconfirmed(run.state) or with_limits_of_pod(run.state) if one[1].id not in done]
         changes = [
             _limit_change(run, one, cri_container)
@@ -136,10 +141,13 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
             if "memory" in names
         ]
         await check_use(run.services.client, run.pod, changes, _pod_cgroups(run))
-        await _restart(run, [(one, cri_container) for one, cri_container, names in todo if by_restart(one, names)])
+        await _restart(run, restarts)
         for container, cri_container, _ in (*in_place, *inherited):
             await _update(run, container, cri_container)
         await _update_sandbox(run)
+        await _restart(
+            run, late
+        )  # once all else is done: the pod's new limits count for them until the resize completes
     except (CriError, UsageAboveLimit) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {_summary(run, str(error))}")

@@ -49,6 +49,20 @@ def with_limits_of_pod(state: PodState) -> list[tuple[Container, CriContainer, l
     return found
 
 
+def restarted_by_limits_of_pod(state: PodState) -> list[tuple[Container, CriContainer]]:
+    """Running containers without a limit of their own, to which a changed limit of the pod applies, and whose policy
+    requires a restart for that resource."""
+    none = ResourceRequirements()
+    before = actuated_pod_level(state) or none
+    after = (state.resizing.allocated or {}).get(POD_LEVEL, none)
+    changed = allocation.resized(ResourceRequirements(limits=before.limits), ResourceRequirements(limits=after.limits))
+    return [
+        (container, instance)
+        for container, instance in _running_containers(state)
+        if by_restart(container, [name for name in changed if name not in container.resources.limits])
+    ]
+
+
 def _running_containers(state: PodState) -> Iterator[tuple[Container, CriContainer]]:
     """The running init containers (KEP-1287; since 1.36 also those that are not sidecars) and regular containers."""
     pod, runtime = state.wanted.pod, state.runtime

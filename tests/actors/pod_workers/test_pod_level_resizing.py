@@ -38,6 +38,34 @@ async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_
         assert node.count_of(UPDATE) == 1
 
 
+async def test_a_limit_of_the_pod_restarts_the_containers_without_their_own_whose_policy_says_so(tmp_path):
+    def limited(cpu: str, memory: str) -> Pod:
+        policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+        own = container("a", resources={"limits": {"memory": "32Mi"}}, resizePolicy=policy)
+        without = [container("b", resizePolicy=policy), container("c")]
+        return pod(containers=[own, *without], resources={"limits": {"cpu": cpu, "memory": memory}})
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
+        await node.want(limited("500m", "64Mi"))
+        await node.until(lambda: node.running("a") and node.running("b") and node.running("c"))
+        await node.settled()
+        await node.want(limited("500m", "96Mi"))
+        await node.until(lambda: len(node.containers("b")) == 2 and node.running("b"))
+        assert ("Killing", "Container b resize requires restart") in node.events()
+        await node.settled()
+        await node.pass_time(300)
+        assert (len(node.attempts("a")), len(node.attempts("b")), len(node.attempts("c"))) == (1, 2, 1)
+        limits = [one.config.linux.resources.memory_limit_in_bytes for one in node.containers("b")]
+        assert sorted(limits) == [64 << 20, 96 << 20]
+        updated = {one.container_id for one in node.fake.requests_for(UPDATE)}
+        assert updated == {node.containers("a")[0].id, node.containers("c")[0].id}
+        await node.want(limited("750m", "96Mi"))
+        await node.until(lambda: {one.container_id for one in node.fake.requests_for(UPDATE)} > updated)
+        await node.settled()
+        assert (len(node.attempts("a")), len(node.attempts("b")), len(node.attempts("c"))) == (1, 2, 1)
+
+
 async def test_a_pods_limit_below_what_a_container_without_its_own_uses_changes_nothing(tmp_path):
     def limited(memory: str) -> Pod:
         return pod(containers=[container("a"), container("b")], resources={"limits": {"memory": memory}})
