@@ -214,7 +214,7 @@ async def test_the_ca_of_another_cluster(node: BrokenNode, server: ApiServer) ->
 @joined
 async def test_no_rights(node: BrokenNode, server: ApiServer) -> None:
     await node.start(f"--kubeconfig={server.kubeconfig('jane', 'developers')}")
-    await doctor_says(node, "FAIL  rights: ", "patch nodes/status", "--authorization-mode=Node,RBAC")
+    await doctor_says(node, "FAIL  rights: ", "patch nodes/status", "kubectl create clusterrolebinding")
     await status_says(node, "API server: the node's lease is not renewed: ")
 
 

@@ -16,14 +16,16 @@ from actors.config_controller.messages import Flagz
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
+from actors.shared.kube.names import SOURCE_API
 from supervision.cli.health import Reason, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
+from .certificate_checks import CLIENT
 from .finding import Finding, failure, ok, warning
 from .pod_causes import cause, last_end, running_statuses
 
-_LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR)
+_LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR, CLIENT)
 _PORT: Final = re.compile(r"port (\d+)")
 _CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
 RECENT_SECONDS: Final = 600
@@ -150,7 +152,13 @@ def manifests(sources: PodSources) -> Iterator[Finding]:
     waiting = [source.name for source in sources.sources if not source.ready]
     if waiting:
         text = f"not read yet: {', '.join(waiting)}; until then no pod is removed"
-        yield warning("manifests", text, "supervise logs pod_config")
+        # only the connection to the API server keeps its pods back, and that has checks of its own
+        remedy = (
+            "supervise logs kube_client: why the API server does not give them"
+            if waiting == [SOURCE_API]
+            else "supervise logs pod_config"
+        )
+        yield warning("manifests", text, remedy)
     for error in errors:
         yield warning("manifests", error, "mend the file; the agent reads it again by itself")
     if not errors and not waiting:

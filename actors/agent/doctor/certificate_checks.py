@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,12 +16,15 @@ from actors.agent.client_certificate import in_use
 from actors.shared.config.agent import Agent
 
 from .finding import Finding, failure, ok, unknown, warning
+from .permissions import BOOTSTRAPPERS
 
 CLIENT: Final = "client certificate"
 NEW_CERTIFICATE: Final = (
     "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig; restart the agent"
 )
 """How a node comes by a client certificate again."""
+
+_APPROVE: Final = re.compile(r"kubectl certificate approve \S+[^\s,;]")
 
 
 def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator[Finding]:
@@ -52,8 +56,9 @@ def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> 
     return ok(subject, text)
 
 
-def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
-    """The checks of this configuration. `running`: files that the agent creates at its start must exist."""
+def checks(agent: Agent, *, running: bool, trouble: str = "") -> Iterator[Iterator[Finding]]:
+    """The checks of this configuration. `running`: files that the agent creates at its start must exist. `trouble`:
+    what the agent says of its requests for a client certificate."""
     now = datetime.now(UTC)
     if agent.config.authentication.x509.clientCAFile:
         path = agent.config.authentication.x509.clientCAFile
@@ -63,17 +68,32 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
         remedy = "renew it, or set tlsCertFile to another file" if agent.serving_cert_given else made
         yield certificate("serving certificate", agent.serving_cert_file, now, remedy)
     if not agent.standalone:
-        yield _client_certificate(agent, now, running=running)
+        yield _client_certificate(agent, now, running=running, trouble=trouble)
 
 
-def _client_certificate(agent: Agent, now: datetime, *, running: bool) -> Iterator[Finding]:
+def _client_certificate(agent: Agent, now: datetime, *, running: bool, trouble: str) -> Iterator[Finding]:
     stored = stored_client_pair(agent)
     found = in_use(agent.kubeconfig, stored, now.timestamp())
     if found is not None:
         yield of_pem(CLIENT, found.where, found.pem, now, NEW_CERTIFICATE)
+        if trouble:
+            yield warning(CLIENT, f"no other takes its place: {trouble}", of_request(trouble))
     elif running and agent.bootstrap_kubeconfig and not Path(agent.kubeconfig).exists():
-        text = f"{stored}: none yet, the agent asks the cluster for one"
-        yield failure(CLIENT, text, "kubectl get csr; kubectl certificate approve NAME")
+        said = f": {trouble}" if trouble else ", the agent asks the cluster for one"
+        yield failure(CLIENT, f"{stored}: none yet{said}", of_request(trouble))
+
+
+def of_request(trouble: str) -> str:
+    """What mends a request for a certificate. `trouble`: what the agent says of it, '' for nothing. Pure."""
+    if approve := _APPROVE.search(trouble):
+        return f"kubectl get csr; {approve[0]}"
+    if trouble.startswith("Unauthorized"):
+        return NEW_CERTIFICATE
+    if trouble.startswith("Forbidden"):
+        return BOOTSTRAPPERS
+    if trouble:
+        return "supervise logs cert_manager"
+    return "kubectl get csr; kubectl certificate approve NAME"
 
 
 def stored_client_pair(agent: Agent) -> str:

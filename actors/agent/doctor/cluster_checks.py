@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+import msgspec
+
 from actors.agent.client_certificate import ShownCertificate, in_use
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
@@ -23,6 +25,7 @@ from supervision.time_scale import scaled
 from . import node_checks, permissions
 from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
 from .finding import Finding, Level, failure, ok, unknown, warning
+from .pod_causes import shortened
 
 _CAUSED: Final = re.compile(r"""Caused by \w+\((["'])(.*)\1\)\)$""", re.S)
 _CONNECTION: Final = re.compile(r"^HTTPS?Connection(Pool)?\([^)]*\): ")
@@ -93,7 +96,7 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
         yield unreachable(server, str(error))
         return
     except ApiException as error:
-        yield refused(server, error.status, error.reason)
+        yield refused(server, error.status, error.reason, message(error.body))
         return
     yield from version(server, found.git_version)
     yield from clock(headers.get("Date", ""), started_at, ended)
@@ -102,14 +105,18 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
         return permissions.rights(api, node, gates)
 
     joined = (node_checks.identity, rights, node_checks.registration, node_checks.lease)
+    denied = False
     for check in (permissions.requesting,) if bootstrap else joined:
         try:
             for one in check(api, node):
                 yield one
+                denied = denied or (one.subject == permissions.RIGHTS and one.level is Level.FAILURE)
                 if one.subject == node_checks.IDENTITY and one.level is Level.FAILURE:
                     return  # the API server refuses the other requests to another user
         except ApiException as error:
-            yield refused(f"{server}, {check.__name__}", error.status, error.reason)
+            if denied and error.status == 403:
+                continue  # the check of the rights reports the cause
+            yield refused(f"{server}, {check.__name__}", error.status, error.reason, message(error.body))
         except HTTPError as error:
             yield unreachable(server, str(error))
 
@@ -136,8 +143,18 @@ def _plain(error: str) -> str:
     return _CONNECTION.sub("", " ".join(error.split()))
 
 
-def refused(what: str, status: int | None, reason: str | None) -> Finding:
-    """The finding for an error. Errors of the client itself, such as a failed TLS handshake, have no status."""
+def message(body: str | bytes | None) -> str:
+    """What an answer says of its error: the message of a Status object, or the beginning of a text. Pure."""
+    try:
+        found = msgspec.json.decode(body or b"{}", type=dict[str, Any]).get("message")
+    except (msgspec.DecodeError, UnicodeError):
+        found = body.decode(errors="replace") if isinstance(body, bytes) else body
+    return shortened(found) if isinstance(found, str) and not found.lstrip().startswith("<") else ""
+
+
+def refused(what: str, status: int | None, reason: str | None, said: str = "") -> Finding:
+    """The finding for an error. Errors of the client itself, such as a failed TLS handshake, have no status. `said`:
+    the message of the answer."""
     if not status:
         return unreachable(what, reason or "")
     if status == 401:
@@ -146,7 +163,10 @@ def refused(what: str, status: int | None, reason: str | None) -> Finding:
     if status == 403:
         text = f"{what}: the API server does not let this node read it (403 {reason})"
         return failure(API, text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings")
-    return failure(API, f"{what}: {status} {reason}", "kubectl get --raw /readyz?verbose")
+    text = f"{what}: {status} {reason}{f': {said}' if said and said != reason else ''}"
+    if "HTTP request to an HTTPS server" in said:
+        return failure(API, text, "`server` in the kubeconfig must begin with https://")
+    return failure(API, text, "kubectl get --raw '/readyz?verbose'")
 
 
 def version(server: str, git_version: str) -> Iterator[Finding]:

@@ -141,7 +141,7 @@ def findings(context: Context) -> Iterator[Finding]:
         yield from _run_check("start", lambda: host_checks.restart(agent, problems))
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
     yield from _run_checks("host", host_checks.checks(agent, running=running))
-    yield from _run_checks("certificates", certificate_checks.checks(agent, running=running))
+    yield from _run_checks("certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree)))
     if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
         yield from _run_check("API server", lambda: _cluster(agent))
     if tree is not None:
@@ -176,6 +176,12 @@ def _cluster(agent: Agent) -> Iterator[Finding]:
     gates = [gate for gate in BY_GATE if agent.gate(gate)]
     stored = certificate_checks.stored_client_pair(agent)
     return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap, gates=gates)
+
+
+def _trouble(tree: Tree | None) -> str:
+    """What the agent says of its requests for a client certificate."""
+    found = () if tree is None else tree.troubles
+    return next((trouble.text for trouble in found if trouble.service == certificate_checks.CLIENT), "")
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
 
+RIGHTS: Final = "rights"
 REVIEW_SECONDS: Final = 5.0
 _CERTIFICATES: Final = "certificates.k8s.io"
 
@@ -57,7 +59,7 @@ REQUESTING: Final = tuple(
     Permission(verb, "certificatesigningrequests", group=_CERTIFICATES) for verb in ("create", "get", "watch")
 )
 """The permissions for a node's first certificate."""
-_BOOTSTRAPPERS: Final = (
+BOOTSTRAPPERS: Final = (
     "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
     "--group=system:bootstrappers"
 )
@@ -68,9 +70,9 @@ def requesting(api: Any, node: str) -> Iterator[Finding]:
     missing = _not_allowed(api, node, REQUESTING)
     if missing:
         text = f"the API server does not let the bootstrap kubeconfig {', '.join(missing)}"
-        yield failure("rights", text, _BOOTSTRAPPERS)
+        yield failure(RIGHTS, text, BOOTSTRAPPERS)
     else:
-        yield ok("rights", "the bootstrap kubeconfig may ask for a certificate")
+        yield ok(RIGHTS, "the bootstrap kubeconfig may ask for a certificate")
 
 
 def rights(api: Any, node: str, gates: Collection[str] = ()) -> Iterator[Finding]:
@@ -79,11 +81,22 @@ def rights(api: Any, node: str, gates: Collection[str] = ()) -> Iterator[Finding
     missing = _not_allowed(api, node, wanted)
     if missing:
         text = f"the API server does not let this node {', '.join(missing)}"
-        yield failure(
-            "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
-        )
+        yield failure(RIGHTS, text, _remedy(api, node))
     else:
-        yield ok("rights", f"all {len(wanted)} that were asked for")
+        yield ok(RIGHTS, f"all {len(wanted)} that were asked for")
+
+
+def _remedy(api: Any, node: str) -> str:
+    """The node authorizer serves the users system:node:NAME only: any other user needs a binding to the role."""
+    from kubernetes import client
+
+    review: Any = client.AuthenticationV1Api(api).create_self_subject_review(
+        client.V1SelfSubjectReview(), _request_timeout=scaled(REVIEW_SECONDS)
+    )
+    name = review.status.user_info.username
+    if name.startswith("system:node:"):
+        return "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
+    return f"kubectl create clusterrolebinding node-{node} --clusterrole=system:node --user={shlex.quote(name)}"
 
 
 def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]:

@@ -15,10 +15,17 @@ _OF_IMAGES: Final = re.compile(
 """Reasons that are about an image."""
 _CNI_PLUGINS: Final = "bridge|host-local|portmap|loopback|firewall|bandwidth|tuning|dhcp|ptp|macvlan|ipvlan|vlan|static"
 """The plugins of the package containernetworking-plugins."""
-NETWORK_PLUGIN: Final = (
-    "ls /etc/cni/net.d /opt/cni/bin: if both are empty, install the cluster's network plugin (kubectl apply -f ...); "
-    "else restart the runtime, which does not see each change"
-)
+
+
+def network_plugin(directories: str = "/etc/cni/net.d /opt/cni/bin") -> str:
+    """The remedy of a pod network that is not ready. `directories`: those of the runtime's CNI files, in which it looks
+    for configurations and plugins."""
+    return (
+        f"ls {directories}: if one is empty, install the cluster's network plugin (kubectl apply -f ...); "
+        "else correct the file, and restart the runtime, which does not see each change"
+    )
+
+
 _Table = tuple[tuple[re.Pattern[str], str], ...]
 
 
@@ -29,7 +36,7 @@ def _table(*rows: tuple[str, str]) -> _Table:
 _REMEDIES: Final = _table(
     ("expected cgroupsPath to be of format", "cgroupDriver: systemd, as the runtime has; then restart the agent"),
     ("unable to (apply|start).*(systemd|dbus|scope)", "cgroupDriver: cgroupfs, as no systemd runs; then restart"),
-    ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized", NETWORK_PLUGIN),
+    ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized", network_plugin()),
     (f'failed to find plugin "({_CNI_PLUGINS})"',
      "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
     ("failed to find plugin",

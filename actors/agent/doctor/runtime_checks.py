@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
+from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.presence import warning as absence
@@ -18,10 +21,23 @@ from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
-from .pod_remedies import NETWORK_PLUGIN
+from .pod_causes import shortened
+from .pod_remedies import network_plugin
 
 SECONDS: Final = 5.0
 RUNTIME: Final = "container runtime"
+_CNI_LOADED: Final = "lastCNILoadStatus"
+_CNI_CONFIG: Final = "cniconfig"
+"""Keys of containerd's information: how it last read the CNI files, and where (internal/cri/server/status.go)."""
+_LOADED: Final = "OK"
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class _CniConfig(msgspec.Struct, frozen=True):
+    """A part of what `cniconfig` holds."""
+
+    PluginConfDir: str = ""
+    PluginDirs: Sequence[str] = ()
 
 
 def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
@@ -37,13 +53,13 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         yield failure(RUNTIME, gone.partition(": start it")[0], remedy)
         return
     try:
-        version, status = asyncio.run(_ask_runtime(endpoint))
+        version, status, info = asyncio.run(_ask_runtime(endpoint))
     except (CriError, TimeoutError) as error:
         text = f"{endpoint} does not answer: {str(error) or f'not within {scaled(SECONDS):g} s'}"
         yield failure(RUNTIME, text, _look_into(agent, "systemctl status containerd; "))
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
-    yield from of_status(status, _look_into(agent))
+    yield from of_status(status, _look_into(agent), info)
 
 
 def _look_into(agent: Agent, first: str = "") -> str:
@@ -55,22 +71,39 @@ def _look_into(agent: Agent, first: str = "") -> str:
     return f"supervise incidents container_runtime; tail {quote(log)}"
 
 
-async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
+async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus, Mapping[str, str]]:
+    """The last part, the runtime's own information, only if the network is not ready."""
     client = CriClient(endpoint)
     try:
         async with asyncio.timeout(scaled(SECONDS)):
-            return await client.version(), await client.status()
+            version, status = await client.version(), await client.status()
+            return version, status, {} if status.network_ready else await client.info()
     finally:
         await client.close()
 
 
-def of_status(status: RuntimeStatus, remedy: str = "journalctl -u containerd") -> Iterator[Finding]:
-    """The findings for the status that the runtime reports. `remedy`: for a runtime that is not ready. Pure."""
+def of_status(
+    status: RuntimeStatus, remedy: str = "journalctl -u containerd", info: Mapping[str, str] = _NOTHING
+) -> Iterator[Finding]:
+    """The findings for the status that the runtime reports. `remedy`: for a runtime that is not ready. `info`: the
+    runtime's own information, by its keys. Pure."""
     if not status.runtime_ready:
         why = status.runtime_message or status.message
         yield failure(RUNTIME, f"it says that it is not ready: {why}", remedy)
     if status.network_ready:
         yield ok("pod network", "ready")
     else:
-        text = f"not ready: {status.network_message or status.message}"
-        yield failure("pod network", text, NETWORK_PLUGIN)
+        said = info.get(_CNI_LOADED, "")
+        why = status.network_message or status.message
+        more = f"; {shortened(said)}" if said and said != _LOADED and said not in why else ""
+        yield failure("pod network", f"not ready: {why}{more}", network_plugin(*_directories(info)))
+
+
+def _directories(info: Mapping[str, str]) -> tuple[str, ...]:
+    """The directories of the runtime's CNI files, in one text; empty: it does not say them. Pure."""
+    try:
+        found = msgspec.json.decode(info.get(_CNI_CONFIG, "{}"), type=_CniConfig)
+    except msgspec.DecodeError:
+        return ()
+    named = [found.PluginConfDir, *found.PluginDirs] if found.PluginConfDir else []
+    return (" ".join(quote(directory) for directory in named),) if named else ()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from actors.agent.doctor.cluster_checks import clock, cluster, refused, unreachable, version
+from actors.agent.doctor.cluster_checks import clock, cluster, message, refused, unreachable, version
 from actors.agent.doctor.finding import Finding, Level
 from actors.agent.doctor.permissions import BY_GATE, PERMISSIONS
 from tests.support.apiserver import ApiServer
@@ -135,6 +135,8 @@ def test_missing_rights_of_a_user_are_listed(tmp_path: Path) -> None:
     rights = next(one for one in found if one.subject == "rights")
     assert rights.level is Level.FAILURE
     assert "patch nodes/status" in rights.text
+    assert rights.remedy == "kubectl create clusterrolebinding node-n1 --clusterrole=system:node --user=jane"
+    assert not [one.text for one in found if "403" in one.text], "a consequence, with no remedy of its own"
 
 
 def test_a_bootstrap_kubeconfig_needs_only_the_right_to_request_certificates(tmp_path: Path) -> None:
@@ -174,6 +176,21 @@ def test_a_node_whose_certificate_lacks_the_group_may_do_nothing(tmp_path: Path)
     found = findings(tmp_path, lambda server: server.kubeconfig("system:node:n1", "developers"))
     assert (found[-1].subject, found[-1].level) == ("identity", Level.FAILURE)
     assert "is not in the group system:nodes" in found[-1].text
+
+
+def test_what_the_server_says_of_its_error_is_shown() -> None:
+    said = message(b'{"kind":"Status","message":"etcdserver: no leader"}')
+    found = refused("https://h:6443", 500, "Internal Server Error", said)
+    assert found.text == "https://h:6443: 500 Internal Server Error: etcdserver: no leader"
+    assert found.remedy == "kubectl get --raw '/readyz?verbose'", "a shell does not expand it"
+    plain = refused("http://h", 400, "Bad Request", message("Client sent an HTTP request to an HTTPS server.\n"))
+    assert plain.remedy == "`server` in the kubeconfig must begin with https://"
+
+
+@pytest.mark.parametrize("body", [None, "", b"\xff\xfe", "[1]", '{"message": 5}', "<html>a proxy's page</html>"])
+def test_a_body_that_is_no_message_does_no_harm(body: str | bytes | None) -> None:
+    assert "<" not in message(body)
+    assert message("x" * 5000) == message("x" * 5000)[:400]
 
 
 def test_an_error_of_tls_is_no_answer_of_the_server() -> None:

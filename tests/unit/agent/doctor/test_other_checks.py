@@ -98,6 +98,39 @@ def test_a_certificate_is_awaited_only_while_there_is_no_kubeconfig(
     assert [one.subject for one in found] == subjects
 
 
+@pytest.mark.parametrize(
+    ("trouble", "remedy"),
+    [
+        ("", "kubectl certificate approve NAME"),
+        ("request csr-1a is pending; to approve it: kubectl certificate approve csr-1a, for 5s", "approve csr-1a"),
+        ("request csr-1a is pending; to approve it: kubectl certificate approve csr-1a", "approve csr-1a"),
+        ("Unauthorized (the credentials have expired)", "kubeadm token create"),
+        ('Forbidden: User "system:bootstrap:abcdef" cannot', "--clusterrole=system:node-bootstrapper"),
+        ("the signer has denied it", "supervise logs cert_manager"),
+    ],
+)
+def test_the_remedy_of_a_missing_certificate_follows_what_the_request_met(
+    tmp_path: Path, trouble: str, remedy: str
+) -> None:
+    agent = Agent(
+        root_dir=str(tmp_path), cert_dir=str(tmp_path), standalone=False,
+        kubeconfig=str(tmp_path / "none.conf"), bootstrap_kubeconfig=str(tmp_path / "bootstrap.conf"),
+    )  # fmt: skip
+    every = [one for each in checks(agent, running=True, trouble=trouble) for one in each]
+    (found,) = [one for one in every if one.subject == "client certificate"]
+    assert found.level is Level.FAILURE
+    assert trouble in found.text
+    assert remedy in found.remedy
+    assert not found.remedy.endswith(",")
+
+
+def test_a_rotation_that_fails_is_reported_beside_the_certificate(pem: Path, tmp_path: Path) -> None:
+    (tmp_path / "kubelet-client-current.pem").write_bytes(pem.read_bytes())
+    agent = Agent(root_dir=str(tmp_path), cert_dir=str(tmp_path), standalone=False, kubeconfig=str(tmp_path / "none"))
+    every = [one for each in checks(agent, running=True, trouble="Forbidden: no") for one in each]
+    assert [one.level for one in every if one.subject == "client certificate"] == [Level.OK, Level.WARNING]
+
+
 def test_a_missing_runtime_is_a_failure(tmp_path: Path) -> None:
     (found,) = runtime(Agent(runtime_endpoint=f"unix://{tmp_path}/none.sock"), running=False)
     assert found.level is Level.FAILURE
@@ -133,8 +166,25 @@ def test_a_network_that_is_not_ready_is_reported_in_the_runtimes_words() -> None
     (found,) = of_status(status)
     assert (found.subject, found.level) == ("pod network", Level.FAILURE)
     assert "cni config uninitialized" in found.text
+    assert found.remedy.startswith("ls /etc/cni/net.d /opt/cni/bin: ")
     both = [one.level for one in of_status(RuntimeStatus(message="x"))]
     assert both == [Level.FAILURE, Level.FAILURE]
+
+
+def test_the_directories_and_the_error_of_the_runtimes_cni_files_are_said() -> None:
+    status = RuntimeStatus(runtime_ready=True, network_ready=False, network_message="cni plugin not initialized")
+    info = {
+        "lastCNILoadStatus": "cni config load failed: no network config found in /srv/net.d",
+        "cniconfig": '{"PluginDirs": ["/usr/lib/cni", "/my plugins"], "PluginConfDir": "/srv/net.d", "Networks": []}',
+    }
+    (found,) = of_status(status, info=info)
+    assert found.text.endswith(
+        "cni plugin not initialized; cni config load failed: no network config found in /srv/net.d"
+    )
+    assert found.remedy.startswith("ls /srv/net.d /usr/lib/cni '/my plugins': ")
+    (found,) = of_status(status, info={"lastCNILoadStatus": "OK", "cniconfig": "rubbish"})
+    assert found.text == "not ready: cni plugin not initialized"
+    assert found.remedy.startswith("ls /etc/cni/net.d /opt/cni/bin: ")
 
 
 def test_the_tree_is_well_when_every_actor_is() -> None:
@@ -152,6 +202,7 @@ def test_each_refused_manifest_is_a_warning() -> None:
     states = [SourceState("file", "/p", True, 2, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
     found = list(agent_checks.manifests(PodSources(states, ready=False)))
     assert [one.text for one in found] == ["not read yet: api; until then no pod is removed", "a.yaml: wrong"]
+    assert found[0].remedy.startswith("supervise logs kube_client: "), "the connection keeps them back, not pod_config"
 
 
 def test_a_failed_check_does_not_prevent_others() -> None:
