@@ -7,14 +7,16 @@ import platform
 import re
 import shlex
 import socket
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from actors.agent import start_checks
 from actors.agent.other_kubelets import kubelet_on
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
+from actors.shared.config.fields.eviction import Amount, thresholds
 from actors.shared.config.start import preflight
 from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_tree import find
@@ -29,6 +31,9 @@ NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
 LOW_SHARE: Final = 0.10
 """The default of evictionHard nodefs.available; inodes 5 %."""
 LOW_INODE_SHARE: Final = 0.05
+_SPACE: Final = "nodefs.available"
+_INODES: Final = "nodefs.inodesFree"
+_DEFAULTS: Final = MappingProxyType({_SPACE: Amount(percent=10.0), _INODES: Amount(percent=5.0)})
 _SHUT_DOWN: Final = {
     "emergency_ro": "is read-only since an error",
     "shutdown": "is shut down",
@@ -107,11 +112,9 @@ def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
         yield failure("swap", f"on: {', '.join(areas)}", "swapoff -a, or failSwapOn: false")
 
 
-def disk(
-    path: str, evicts: Container[str] = ("nodefs.available", "nodefs.inodesFree"), proc: str = "/proc"
-) -> Iterator[Finding]:
-    """The file system of the root directory, or of the nearest directory above it that exists. `evicts`: the signals of
-    evictionHard."""
+def disk(path: str, evicts: Mapping[str, Amount] = _DEFAULTS, proc: str = "/proc") -> Iterator[Finding]:
+    """The file system of the root directory, or of the nearest directory above it that exists. `evicts`: the amounts
+    of evictionHard, by signal."""
     place = Path(path)
     while not place.is_dir():
         place = place.parent
@@ -126,14 +129,21 @@ def disk(
         yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
     elif wrong := _is_shut_down(mount):
         yield failure("disk", f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
+    elif _is_below(evicts.get(_SPACE), found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize):
+        yield failure("disk", f"{text}: DiskPressure", f"free space: du -xah {top} | sort -h | tail")
+    elif _is_below(evicts.get(_INODES), found.f_favail, found.f_files):
+        yield failure("disk", f"{text}: DiskPressure", f"remove files: du --inodes -x {top} | sort -n | tail")
     elif space < LOW_SHARE:
-        what = "DiskPressure" if "nodefs.available" in evicts else "nearly full"
-        yield failure("disk", f"{text}: {what}", f"free space: du -xah {top} | sort -h | tail")
+        yield warning("disk", f"{text}: nearly full", f"free space: du -xah {top} | sort -h | tail")
     elif inodes < LOW_INODE_SHARE:
-        what = "DiskPressure" if "nodefs.inodesFree" in evicts else "nearly full"
-        yield failure("disk", f"{text}: {what}", f"remove files: du --inodes -x {top} | sort -n | tail")
+        yield warning("disk", f"{text}: nearly full", f"remove files: du --inodes -x {top} | sort -n | tail")
     else:
         yield ok("disk", text)
+
+
+def _is_below(amount: Amount | None, available: int, capacity: int) -> bool:
+    """Whether less than the amount is available. A file system without a capacity, as btrfs for inodes, counts none."""
+    return amount is not None and capacity > 0 and available < amount.of(capacity)
 
 
 def _mount_of(place: Path, proc: str) -> Mount | None:
@@ -211,7 +221,8 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
     yield kernel(platform.release())
     yield cgroups(agent.config.cgroupDriver, refused=agent.config.failCgroupV1 and not running)
     yield swap(_swaps(), allowed=not agent.config.failSwapOn)
-    yield disk(agent.root_dir, agent.config.evictionHard)
+    hard = {limit.signal: limit.amount for limit in thresholds(agent.config) if not limit.grace_seconds}
+    yield disk(agent.root_dir, hard)
     if not running:
         yield ports(agent)
     yield dns(agent)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import socket
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from types import MappingProxyType
@@ -18,6 +20,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+from supervision.cli.signals import is_stopped
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
@@ -30,6 +33,8 @@ _CNI_LOADED: Final = "lastCNILoadStatus"
 _CNI_CONFIG: Final = "cniconfig"
 """Keys of containerd's information: how it last read the CNI files, and where (internal/cri/server/status.go)."""
 _LOADED: Final = "OK"
+_CREDENTIALS: Final = struct.Struct("3i")
+"""struct ucred: pid, uid, gid (unix(7))."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -55,11 +60,29 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
     try:
         version, status, info = asyncio.run(_ask_runtime(endpoint))
     except (CriError, TimeoutError) as error:
+        if pid := _stopped_process(endpoint):
+            text = f"{endpoint} does not answer: its process, pid {pid}, is stopped by a signal"
+            yield failure(RUNTIME, text, f"kill -CONT {pid}")
+            return
         text = f"{endpoint} does not answer: {str(error) or f'not within {scaled(SECONDS):g} s'}"
         yield failure(RUNTIME, text, _look_into(agent, "systemctl status containerd; "))
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
     yield from of_status(status, _look_into(agent), info)
+
+
+def _stopped_process(endpoint: str) -> int:
+    """The pid of the process that listens on the socket, if SIGSTOP or a debugger has stopped it; else 0. The kernel
+    accepts connections for it all the same."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(scaled(1.0))
+        try:
+            connection.connect(endpoint.removeprefix("unix://"))
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        except OSError:
+            return 0
+    pid = int(_CREDENTIALS.unpack(peer)[0])
+    return pid if pid > 1 and is_stopped(pid) else 0
 
 
 def _look_into(agent: Agent, first: str = "") -> str:

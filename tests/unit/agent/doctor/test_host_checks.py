@@ -12,6 +12,7 @@ from actors.agent.doctor.finding import Level
 from actors.agent.doctor.host_checks import cgroups, disk, kernel, ports, restart, start, static_pods, swap, user
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
+from actors.shared.config.fields.eviction import Amount
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 AREAS = "Filename Type Size Used Priority\n/dev/vdb partition 1 0 -2\n"
@@ -118,8 +119,27 @@ def test_the_remedy_for_a_full_disk_depends_on_what_ran_out(
     assert remedy.format(tmp_path.parent) in finding.remedy
     assert (finding.level is Level.FAILURE) is bool(remedy)
     assert ("DiskPressure" in finding.text) is bool(remedy)
-    (finding,) = disk(str(tmp_path), ["memory.available"])
+    (finding,) = disk(str(tmp_path), {"memory.available": Amount(percent=5.0)})
     assert ("nearly full" in finding.text) is bool(remedy), "the node evicts for nothing but memory"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "amount", "level"),
+    [
+        (90, Amount(percent=99.0), Level.FAILURE),
+        (90, Amount(absolute=91 * 4096), Level.FAILURE),
+        (90, Amount(absolute=90 * 4096), Level.OK),
+        (5, Amount(percent=1.0), Level.WARNING),
+    ],
+)
+def test_a_disk_is_under_pressure_below_the_threshold_of_this_node(
+    blocks: int, amount: Amount, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = os.statvfs_result((4096, 4096, 100, blocks, blocks, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: room)
+    (found,) = disk(str(tmp_path), {"nodefs.available": amount})
+    assert found.level is level
+    assert ("DiskPressure" in found.text) is (level is Level.FAILURE)
 
 
 @pytest.mark.parametrize(("of_all", "remedy"), [("ro", "remount,rw"), ("rw", "remount,bind,rw")])

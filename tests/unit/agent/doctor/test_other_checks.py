@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -141,6 +143,25 @@ def test_the_error_of_a_socket_that_may_not_be_opened_names_root(monkeypatch: py
     monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: f"{endpoint}: Permission denied")
     (found,) = runtime(Agent(runtime_endpoint="unix:///run/c.sock"), running=False)
     assert (found.level, found.remedy) == (Level.FAILURE, "sudo supervise doctor")
+
+
+def test_a_runtime_that_a_signal_has_stopped_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(endpoint: str) -> None:
+        raise TimeoutError
+
+    path = tmp_path / "c.sock"
+    code = "import os, signal, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); "
+    stopping = "os.kill(os.getpid(), signal.SIGSTOP)"
+    monkeypatch.setattr(runtime_checks, "_ask_runtime", silent)
+    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: "")
+    with subprocess.Popen([sys.executable, "-c", code + stopping, str(path)]) as process:
+        try:
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            (found,) = runtime(Agent(runtime_endpoint=f"unix://{path}"), running=True)
+        finally:
+            process.kill()
+    assert found.remedy == f"kill -CONT {process.pid}"
+    assert "is stopped by a signal" in found.text
 
 
 @pytest.mark.parametrize("managed", [True, False])

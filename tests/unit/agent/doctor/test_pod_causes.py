@@ -36,6 +36,17 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1", field: 
     ("reason", "message", "remedy"),
     [
         (
+            "FailedMount",
+            'failed to fetch PVC from API server: persistentvolumeclaims "nope" not found',
+            "kubectl -n shop get pvc: make the one that is named",
+        ),
+        (
+            "NodeAffinity",
+            "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+            "kubectl get nodes --show-labels: label the node, or correct nodeSelector; "
+            "a rejected pod is to be made again",
+        ),
+        (
             "ErrImagePull",
             "docker.io/library/nginx:9: not found: image",
             "correct the image in the pod, or push it: nginx:9",
