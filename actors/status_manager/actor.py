@@ -7,7 +7,6 @@ the one of the API server, and `ApiSync` writes it there.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Final, cast
 
 import msgspec
@@ -258,8 +257,9 @@ class StatusManager(Actor):
 
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
-    def on_get_pods(self, message: GetPods, sender: Address) -> Pods | Awaitable[Pods]:
-        return self._first_reports.answer(lambda: pod_list(self.table, message.after))
+    async def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
+        await self._first_reports.wait()
+        return pod_list(self.table, message.after)
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
@@ -267,8 +267,9 @@ class StatusManager(Actor):
         return LivePods(found, complete=self._inventory.complete)
 
     @on(GetActivePods)
-    def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods | Awaitable[ActivePods]:
-        return self._first_reports.answer(lambda: active_pods(self.table, message.after))
+    async def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:
+        await self._first_reports.wait()
+        return active_pods(self.table, message.after)
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
@@ -276,9 +277,8 @@ class StatusManager(Actor):
         return self.metrics.snapshot(self.name, self.incarnation)
 
     @on(GetPodStatus)
-    def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound | Awaitable[PodStatusFound]:
-        def find() -> PodStatusFound:
-            return status_of(self.table.find(message.uid, message.namespace, message.name), message.uid)
-
-        found = find()
-        return found if found.pod else self._first_reports.answer(find)
+    async def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound:
+        wanted = message.uid, message.namespace, message.name
+        if self.table.find(*wanted) is None:
+            await self._first_reports.wait()
+        return status_of(self.table.find(*wanted), message.uid)

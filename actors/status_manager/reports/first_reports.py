@@ -7,20 +7,19 @@ run: `kubectl logs` would fail with "not found", and the list of pods would be e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from supervision.actor import Actor
-from supervision.message import Message
 from supervision.time_scale import scaled
 
 WAIT_SECONDS: Final = 2.0
 """Seconds from the start after which questions are answered with what is known: a worker may be down, or its sources
 may not be ready."""
-M = TypeVar("M", bound=Message)
 
 
 class FirstReports:
+    """Whether the workers have reported their pods to this incarnation."""
+
     def __init__(self, actor: Actor) -> None:
         self._over = asyncio.Event()
         actor.after(scaled(WAIT_SECONDS), self._over.set)
@@ -29,10 +28,6 @@ class FirstReports:
         """Every worker has reported its pods."""
         self._over.set()
 
-    def answer(self, make: Callable[[], M]) -> M | Awaitable[M]:
-        """What `make` returns: now, or as soon as the pods are known."""
-        return make() if self._over.is_set() else self._answer_later(make)
-
-    async def _answer_later(self, make: Callable[[], M]) -> M:
+    async def wait(self) -> None:
+        """Until the pods are known, or WAIT_SECONDS have passed since the start."""
         await self._over.wait()
-        return make()
