@@ -44,6 +44,7 @@ from .pull_events import PullEvents
 from .pull_queue import PullQueue
 from .pull_record_store import PullRecords, RecordsUnreadable
 from .pull_request import input_of
+from .running_containers import running_containers
 from .service_accounts import Identities
 
 LOAD_SECONDS = 5.0
@@ -79,7 +80,15 @@ class ImageManager(Actor):
         )
         self._quarantine = InputQuarantine(self, agent.run_dir, "pulls", "image")
         node_name = "" if agent.standalone else agent.node_name
-        self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
+        self._collector = ImageCollector(
+            self,
+            self._client,
+            self._tracer,
+            thresholds,
+            records,
+            node_name,
+            running=lambda: running_containers(config.cgroupRoot),
+        )
         self._collector.start()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime
             self._silence = RuntimeSilence(self, IMAGE_SERVICE, agent.image_endpoint)

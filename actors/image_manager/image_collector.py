@@ -39,9 +39,12 @@ class ImageCollector:
         records: PullRecords | None = None,
         node_name: str = "",
         clock: Callable[[], float] = time.monotonic,
+        running: Callable[[], set[str]] = set,
     ) -> None:
-        """`node_name` is empty for a standalone agent."""
+        """`node_name` is empty for a standalone agent. `running`: the IDs of the containers and sandboxes that have a
+        process."""
         self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
+        self._running = running
         self._clock, self._started_at = clock, clock()
         self._pulls, self._node_name = records, node_name
         self._records: dict[str, ImageRecord] = {}
@@ -94,6 +97,8 @@ class ImageCollector:
         left, failures = dict(self._records), []
         while True:
             disk = await self._disk()
+            if why := await self._unlisted():
+                return why
             collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._started_at)
             reasons = ["age"] * collection.aged + ["space"] * (len(collection.remove) - collection.aged)
             removals = zip(collection.remove, reasons, strict=True)
@@ -114,6 +119,8 @@ class ImageCollector:
         """Remove every image that is old enough and not in use. Returns why some stay, '' if none does."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         try:
+            if why := await self._unlisted():
+                return why
             images, in_use, now = await self._list_images()
             going = unused(self._records.values(), in_use, self._thresholds, now)
             failures = [text for image_id in going if (text := await self._remove(image_id))]
@@ -128,6 +135,20 @@ class ImageCollector:
         in_use, now = used_images(images, containers) | await self._mounted_images(images, containers), self._clock()
         self._records = observe(self._records, ((i.id, i.size_bytes, is_exempt(i)) for i in images), in_use, now)
         return images, in_use, now
+
+    async def _unlisted(self) -> str:
+        """Why no image may be removed now, '' if nothing is against it: a container runs that the runtime does not
+        list, so its image seems to be unused. Raises CriError."""
+        before = self._running()
+        if not before:
+            return ""
+        containers, sandboxes = await self._client.list_containers(), await self._client.list_pod_sandboxes()
+        missing = before - {one.id for one in containers} - {one.id for one in sandboxes}
+        if missing:
+            missing &= self._running()  # what ended meanwhile is listed no more
+        if not missing:
+            return ""
+        return f"no image is removed, as containers run that the runtime does not list: {', '.join(sorted(missing))}"
 
     async def _mounted_images(self, images: list[Image], containers: list[CriContainer]) -> set[str]:
         """IDs of the images of image volumes, which the runtime does not list. Raises CriError."""

@@ -257,6 +257,26 @@ def test_a_full_disk_removes_unused_images_only(fake):
     tell(story, fake, **AGELESS)
 
 
+def test_no_image_is_removed_while_a_container_runs_that_the_runtime_does_not_list(fake, running, caplog):
+    """containerd that starts on a full disk lists no container."""
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(wanted())
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [10**12, 10]
+        running.add("c-unlisted")
+        await harness.advance(COLLECT_SECONDS)
+        answer = await harness.deliver(RemoveUnusedImages())
+        assert fake.requests_for("RemoveImage") == []
+        assert "c-unlisted" in answer.problem
+        assert "c-unlisted" in caplog.text
+        running.clear()
+        assert (await harness.deliver(RemoveUnusedImages())).problem == ""
+        assert fake.requests_for("RemoveImage") != []
+
+    add_image(fake, IMAGE)
+    tell(story, fake, **AGELESS)
+
+
 @pytest.mark.parametrize("high_percent", [100, 85])
 def test_images_that_were_there_at_the_start_are_old_enough_for_an_eviction_two_minutes_later(fake, high_percent):
     async def story(harness: Harness, fake: FakeRuntime) -> None:

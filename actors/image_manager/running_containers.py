@@ -1,0 +1,27 @@
+"""The containers of pods that run, whatever the runtime lists.
+
+containerd that starts on a full disk lists none of its containers, and their images seem to be unused: just then the
+disk is to be freed.
+"""
+
+from __future__ import annotations
+
+from actors.shared.linux import cgroup_tree
+from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.stats import pod_cgroups
+
+
+def running_containers(cgroup_root: str) -> set[str]:
+    """IDs of the containers and sandboxes that have a process in the cgroup of a pod; none where no cgroup file
+    system is mounted."""
+    try:
+        tree = cgroup_tree.find()
+    except OSError:
+        return set()
+    return running_in(tree, cgroup_root)
+
+
+def running_in(tree: CgroupTree, cgroup_root: str) -> set[str]:
+    """The same, of this tree."""
+    pods = pod_cgroups.find(tree, cgroup_root).pods.values()
+    return {each for pod in pods for each, path in pod.containers.items() if tree.processes(path)}
