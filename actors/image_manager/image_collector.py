@@ -97,9 +97,9 @@ class ImageCollector:
         left, failures = dict(self._records), []
         while True:
             disk = await self._disk()
-            if why := await self._unlisted():
-                return why
             collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._started_at)
+            if collection.remove and (why := await self._unlisted()):
+                return why
             reasons = ["age"] * collection.aged + ["space"] * (len(collection.remove) - collection.aged)
             removals = zip(collection.remove, reasons, strict=True)
             failed = [text for image_id, reason in removals if (text := await self._remove(image_id, reason))]

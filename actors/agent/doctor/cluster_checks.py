@@ -19,7 +19,7 @@ from actors.agent.client_certificate import ShownCertificate, in_use
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
-from supervision.errors import error_reason
+from supervision.errors import UNREADABLE, error_reason
 from supervision.time_scale import scaled
 
 from . import node_checks, permissions
@@ -147,7 +147,7 @@ def message(body: str | bytes | None) -> str:
     """What an answer says of its error: the message of a Status object, or the beginning of a text. Pure."""
     try:
         found = msgspec.json.decode(body or b"{}", type=dict[str, Any]).get("message")
-    except (msgspec.DecodeError, UnicodeError):
+    except UNREADABLE:
         found = body.decode(errors="replace") if isinstance(body, bytes) else body
     return shortened(found) if isinstance(found, str) and not found.lstrip().startswith("<") else ""
 

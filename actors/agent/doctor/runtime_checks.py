@@ -21,6 +21,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from supervision.cli.signals import is_stopped
+from supervision.errors import UNREADABLE
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
@@ -126,7 +127,7 @@ def _directories(info: Mapping[str, str]) -> tuple[str, ...]:
     """The directories of the runtime's CNI files, in one text; empty: it does not say them. Pure."""
     try:
         found = msgspec.json.decode(info.get(_CNI_CONFIG, "{}"), type=_CniConfig)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return ()
     named = [found.PluginConfDir, *found.PluginDirs] if found.PluginConfDir else []
     return (" ".join(quote(directory) for directory in named),) if named else ()

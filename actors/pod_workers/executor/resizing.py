@@ -145,9 +145,8 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         for container, cri_container, _ in (*in_place, *inherited):
             await _update(run, container, cri_container)
         await _update_sandbox(run)
-        await _restart(
-            run, late
-        )  # once all else is done: the pod's new limits count for them until the resize completes
+        # once all else is done: the pod's new limits count for them until the resize completes
+        await _restart(run, late)
     except (CriError, UsageAboveLimit) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {_summary(run, str(error))}")
