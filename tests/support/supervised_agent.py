@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from supervision.incidents import Incident, read
+from supervision.incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from supervision.protocol import Done, Fault, Inject
 from supervision.spec import walk
 from tests.support.fork_server_process import ROOT_DIR, ForkServerProcess, fork_server_running
@@ -25,7 +25,18 @@ class Agent:
         self.home, self.fork_server = home, fork_server
 
     def incidents(self) -> list[Incident]:
+        """The records of the file, once a fork server that runs has written all that it can: it asks a disposable
+        process for the disk first."""
+        if self.fork_server.process.poll() is None:
+            self.fork_server.wait(self._has_written, "the incidents are written")
         return read(self.home / "incidents.jsonl").incidents
+
+    def _has_written(self) -> bool:
+        try:
+            waiting = self.fork_server.ask(GetUnwrittenIncidents(), UnwrittenIncidents)
+        except OSError:
+            return True  # it is ending
+        return not waiting.incidents or bool(waiting.error)
 
     def causes(self) -> list[tuple[str, str]]:
         return [(incident.actor, incident.cause) for incident in self.incidents()]
