@@ -18,7 +18,8 @@ from typing import Any, Self, TypeVar
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState
-from supervision.incidents import Incident, read
+from supervision.errors import AskError
+from supervision.incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from supervision.protocol import Done, Fault, Inject
 from tests.bench.node import Node, NotInTime, agent_processes
 from tests.bench.pods import manifest
@@ -90,7 +91,18 @@ class FaultyNode(Node):
         assert done.error == "", done.error
 
     def incidents(self) -> list[Incident]:
+        """The records of the file, once the fork server, if it answers, has written all that it can."""
+        with suppress(AskError, OSError, NotInTime):
+            self.until(self._has_written, "the incidents are written", 5.0)
         return read(Path(self.home, "root", "troupelet", "incidents.jsonl")).incidents
+
+    def _has_written(self) -> bool:
+        client = self.client()
+        try:
+            waiting = client.ask(GetUnwrittenIncidents(), UnwrittenIncidents, timeout=2.0)
+        finally:
+            client.close()
+        return not waiting.incidents or bool(waiting.error)
 
     def incidents_of(self, name: str) -> list[Incident]:
         return [incident for incident in self.incidents() if incident.actor == name]
