@@ -17,6 +17,9 @@ from ..time_scale import scaled
 CLAIM_SECONDS: Final = 10.0
 """How long a kill waits for the end that it explains: a process whose memory is large, or that waits for a disk, is
 reaped late."""
+_GROUPS_SECONDS: Final = 30.0
+"""How long a process is taken to stay in its cgroup: reading that of each process at each look cost a tenth of the
+agent's processor time at rest."""
 _OF_V1, _OF_V2 = "memory.oom_control", "memory.events.local"
 
 
@@ -95,6 +98,7 @@ class OomKills:
         self._hierarchy = hierarchy(_read(proc / "self/mountinfo"))
         self._groups: dict[str, _Group] = {}
         self._of_process: dict[int, str] = {}
+        self._groups_at = float("-inf")
         self._own = ""
         """The fork server's cgroup, which a child has when it is forked."""
 
@@ -103,8 +107,13 @@ class OomKills:
         if self._hierarchy is None:
             return
         before, self._of_process = self._of_process, {}
-        self._own = self._group("self")
+        anew = now - self._groups_at >= _GROUPS_SECONDS
+        if anew:
+            self._groups_at, self._own = now, self._group("self")
         for pid in pids:
+            if not anew and pid in before:
+                self._of_process[pid] = before[pid]
+                continue
             group = self._group(str(pid))
             # v1 shows a process that is ending in `/`
             self._of_process[pid] = before.get(pid, self._own) if group in ("", "/") else group
