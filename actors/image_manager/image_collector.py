@@ -93,13 +93,13 @@ class ImageCollector:
         """Collect. Returns what could not be removed or freed and why, '' on success. Raises CriError,
         DisposableError."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
-        images, in_use, now = await self._list_images()
+        images, in_use, now, unlisted = await self._list_images()
         left, failures = dict(self._records), []
         while True:
             disk = await self._disk()
             collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._started_at)
-            if collection.remove and (why := await self._unlisted()):
-                return why
+            if collection.remove and unlisted:
+                return unlisted
             reasons = ["age"] * collection.aged + ["space"] * (len(collection.remove) - collection.aged)
             removals = zip(collection.remove, reasons, strict=True)
             failed = [text for image_id, reason in removals if (text := await self._remove(image_id, reason))]
@@ -119,31 +119,32 @@ class ImageCollector:
         """Remove every image that is old enough and not in use. Returns why some stay, '' if none does."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         try:
-            if why := await self._unlisted():
-                return why
-            images, in_use, now = await self._list_images()
+            images, in_use, now, unlisted = await self._list_images()
             going = unused(self._records.values(), in_use, self._thresholds, now)
+            if going and unlisted:
+                return unlisted
             failures = [text for image_id in going if (text := await self._remove(image_id))]
             await self._forget_pulls(recorded, images)
         except CriError as error:
             failures = [str(error)]
         return "; ".join(failures[:FAILURES_LOGGED])
 
-    async def _list_images(self) -> tuple[list[Image], set[str], float]:
-        """List the images, the ids of those in use, and the time; update their records. Raises CriError."""
+    async def _list_images(self) -> tuple[list[Image], set[str], float, str]:
+        """List the images, the ids of those in use, the time, and why none may be removed now; update their records.
+        Raises CriError."""
+        running = self._running()
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers) | await self._mounted_images(images, containers), self._clock()
         self._records = observe(self._records, ((i.id, i.size_bytes, is_exempt(i)) for i in images), in_use, now)
-        return images, in_use, now
+        return images, in_use, now, await self._unlisted(running - {one.id for one in containers})
 
-    async def _unlisted(self) -> str:
+    async def _unlisted(self, unlisted: set[str]) -> str:
         """Why no image may be removed now, '' if nothing is against it: a container runs that the runtime does not
-        list, so its image seems to be unused. Raises CriError."""
-        before = self._running()
-        if not before:
+        list, so its image seems to be unused. `unlisted`: what ran before the list of containers and is not in it.
+        Raises CriError."""
+        if not unlisted:
             return ""
-        containers, sandboxes = await self._client.list_containers(), await self._client.list_pod_sandboxes()
-        missing = before - {one.id for one in containers} - {one.id for one in sandboxes}
+        missing = unlisted - {one.id for one in await self._client.list_pod_sandboxes()}
         if missing:
             missing &= self._running()  # what ended meanwhile is listed no more
         if not missing:
