@@ -18,7 +18,9 @@ from .conditions import OWNED, ConditionInput, conditions, with_times
 from .phase import TERMINAL
 
 DISRUPTION: Final = "DisruptionTarget"
-"""The condition of a pod that the node terminates for reasons of the node; a controller replaces it (KEP-3329)."""
+"""The condition of a pod that the node terminates for reasons of the node, in the place of that of another client that
+has deleted the pod before; a controller replaces it (KEP-3329)."""
+BY_KUBELET: Final = "TerminationByKubelet"
 
 
 class TransitionInput(msgspec.Struct, frozen=True):
@@ -56,10 +58,11 @@ def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondi
     if situation.phase not in TERMINAL or seen.worker_phase == "rejected" or not seen.disruption:
         return others
     old = situation.before.conditions if situation.before is not None else []
-    before = (each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True")
-    disrupted = next(before, None) or PodCondition(
-        type=DISRUPTION, status="True", reason="TerminationByKubelet", message=seen.disruption,
-        lastTransitionTime=rfc3339(situation.now_ns), observedGeneration=facts.pod.metadata.generation,
+    known = [each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True"]
+    disrupted = next((each for each in known if each.reason == BY_KUBELET), None) or PodCondition(
+        type=DISRUPTION, status="True", reason=BY_KUBELET, message=seen.disruption,
+        lastTransitionTime=known[0].lastTransitionTime if known else rfc3339(situation.now_ns),
+        observedGeneration=facts.pod.metadata.generation,
     )  # fmt: skip
     return [*(each for each in others if each.type != DISRUPTION), disrupted]
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.pod import PodCondition, PodStatus
 from tests.support.pod_statuses import INIT, NEVER, NOW, S, look, of, pod_of, ran
 from tests.support.present import present
 
@@ -40,6 +41,21 @@ def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(see
     assert [c for c in again.conditions if c.type == "DisruptionTarget"] == [
         c for c in status.conditions if c.type == "DisruptionTarget"
     ]
+
+
+def test_the_node_that_ends_a_pod_says_so_in_the_place_of_who_disrupted_it_before():
+    """The time of the condition stays, because its value does."""
+    since, kind = "2026-01-01T00:00:00Z", "DisruptionTarget"
+    earlier = PodCondition(type=kind, status="True", reason="EvictionByEvictionAPI", lastTransitionTime=since)
+    api = PodStatus(conditions=[earlier])
+    order: dict[str, Any] = {"reason": "Evicted", "disruption": "d"}
+    ending = look(pod_of(status=api), ran(), worker_phase="terminating", **order)
+    assert of(ending, kind) == ("True", "EvictionByEvictionAPI")
+    ended = look(pod_of(status=api), ran(code=1), before=ending, worker_phase="terminated", **order)
+    again = look(pod_of(status=api), ran(code=1), before=ended, worker_phase="terminated", **order)
+    for status in (ended, again):
+        (found,) = [one for one in status.conditions if one.type == kind]
+        assert (found.reason, found.message, found.lastTransitionTime) == ("TerminationByKubelet", "d", since)
 
 
 def test_the_end_of_a_container_outlives_its_removal_from_the_runtime():
