@@ -95,6 +95,7 @@ class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
 def usage_of(stats: ContainerStats, at: float) -> CgroupUsage:
     """The runtime's figures, if the cgroup is not found. `at` is their time if the runtime reports none."""
     cpu, memory, swap = stats.cpu, stats.memory, stats.swap
+    pressure = {"cpu": cpu.psi if cpu else None, "memory": memory.psi if memory else None, "io": stats.io_psi}
     return CgroupUsage(
         at=cpu.at_ns / 1e9 if cpu and cpu.at_ns else at,
         cpu_ns=cpu.usage_core_ns if cpu else None,
@@ -104,4 +105,5 @@ def usage_of(stats: ContainerStats, at: float) -> CgroupUsage:
         page_faults=memory.page_faults if memory else None,
         major_page_faults=memory.major_page_faults if memory else None,
         swap_bytes=swap.usage_bytes if swap else None,
+        psi={name: psi for name, psi in pressure.items() if psi is not None},
     )
