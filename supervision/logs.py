@@ -1,11 +1,10 @@
 """Logs in klog's text or JSON format, to stderr and to a file. The logger's name is the actor's name.
 
 Verbosity is klog's: `-v 0` is for what always matters, 2 is usual, 4 is for debugging. In Python's terms INFO is V(0)
-and DEBUG is V(4); `V(n)` gives the level of the others. Key="value" pairs are passed as
-`extra=fields(pod="default/web")`; the message is formatted as usual.
+and DEBUG is V(4); `V(n)` gives the level of the others.
 
-Text:  I1120 20:07:50.000000    1234 actor.py:42] "syncing" logger="pleg" pod="default/web"
-JSON:  {"ts":1763669270000.0,"caller":"pleg/actor.py:42","msg":"syncing","v":0,"logger":"pleg","pod":"default/web"}
+Text:  I1120 20:07:50.000000    1234 actor.py:42] "syncing" logger="pleg"
+JSON:  {"ts":1763669270000.0,"caller":"pleg/actor.py:42","msg":"syncing","v":0,"pid":1234,"logger":"pleg"}
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from .protocol import Split
 Format = Literal["text", "json"]
 Rules = Sequence[tuple[str, int]]
 _SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, "W"))
-_FIELDS = "fields_"
 _DEBUGGING = 4
 _STDERR_FROM: dict[str, int] = {"text": logging.WARNING, "json": logging.ERROR}
 """The lowest level that goes to stderr when the streams are split, as in the kubelet: JSON has no warnings."""
@@ -44,11 +42,6 @@ def V(verbosity: int) -> int:
 def _verbosity(level: int) -> int:
     """The n of V(n)."""
     return max(0, logging.INFO - level) if level > logging.DEBUG else _DEBUGGING + logging.DEBUG - level
-
-
-def fields(**pairs: Any) -> dict[str, Any]:
-    """Key-value pairs of a record, to pass as `extra=`."""
-    return {_FIELDS: pairs}
 
 
 class _Threshold(logging.Filter):
@@ -150,8 +143,7 @@ class KlogFormatter(logging.Formatter):
         micros = int(record.created % 1 * 1_000_000)
         stamp = f"{time.strftime('%m%d %H:%M:%S', when)}.{micros:06d}"
         head = f"{_severity(record.levelno)}{stamp} {record.process or 0:>7} {record.filename}:{record.lineno}]"
-        pairs = "".join(f" {key}={_quote(value)}" for key, value in _pairs(record).items())
-        line = f"{head} {_quote(_message(record))}{pairs}"
+        line = f"{head} {_quote(_message(record))} logger={_quote(record.name)}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -169,7 +161,7 @@ class JsonFormatter(logging.Formatter):
             line["severity"] = logging.getLevelName(record.levelno).lower()
         else:
             line["v"] = _verbosity(record.levelno)
-        line |= {"pid": record.process} | _pairs(record)
+        line |= {"pid": record.process, "logger": record.name}
         if record.exc_info:
             line["stacktrace"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False, separators=(",", ":")).translate(_LATER_CONTROLS)
@@ -187,17 +179,9 @@ def _severity(level: int) -> str:
     return next((letter for least, letter in _SEVERITIES if level >= least), "I")
 
 
-def _pairs(record: logging.LogRecord) -> dict[str, Any]:
-    return {"logger": record.name} | getattr(record, _FIELDS, {})
-
-
-def _quote(value: Any) -> str:
-    """As Go's %q does it for text: quoted, with control characters escaped. Numbers and booleans are bare."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    return json.dumps(str(value), ensure_ascii=False).translate(_LATER_CONTROLS)
+def _quote(text: str) -> str:
+    """As Go's %q does it: quoted, with control characters escaped."""
+    return json.dumps(text, ensure_ascii=False).translate(_LATER_CONTROLS)
 
 
 class _NamedLine(msgspec.Struct):

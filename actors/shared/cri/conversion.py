@@ -172,7 +172,6 @@ def _resources(status: cri.ContainerStatus) -> CriResources | None:
         cpu_quota=linux.cpu_quota,
         cpu_period=linux.cpu_period,
         memory_limit_bytes=linux.memory_limit_in_bytes,
-        memory_swap_limit_bytes=linux.memory_swap_limit_in_bytes,
     )
 
 

@@ -38,7 +38,6 @@ class CriResources(msgspec.Struct, frozen=True, kw_only=True):
     """Microseconds in each period."""
     cpu_period: int = 0
     memory_limit_bytes: int = 0
-    memory_swap_limit_bytes: int = 0
 
 
 class CriUser(msgspec.Struct, frozen=True, kw_only=True):

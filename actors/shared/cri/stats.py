@@ -13,16 +13,13 @@ from actors.shared.linux.psi import Psi
 class CpuUsage(msgspec.Struct, frozen=True, kw_only=True):
     at_ns: int
     usage_core_ns: int | None = None
-    """CPU time since the start."""
-    usage_nano_cores: int | None = None
-    """Rate; runtimes differ in when they compute it, so it is better derived from `usage_core_ns`."""
+    """CPU time since the start. The rate is derived from it: runtimes differ in when they compute theirs."""
     psi: Psi | None = None
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     at_ns: int
     working_set_bytes: int | None = None
-    available_bytes: int | None = None
     usage_bytes: int | None = None
     rss_bytes: int | None = None
     page_faults: int | None = None
@@ -32,7 +29,6 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 class Swap(msgspec.Struct, frozen=True, kw_only=True):
     at_ns: int
-    available_bytes: int | None = None
     usage_bytes: int | None = None
 
 
@@ -48,9 +44,7 @@ class FileSystem(msgspec.Struct, frozen=True, kw_only=True):
 class ContainerStats(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
-    attempt: int = 0
     pod_uid: str = ""
-    labels: dict[str, str] = {}
     cpu: CpuUsage | None = None
     memory: Memory | None = None
     swap: Swap | None = None

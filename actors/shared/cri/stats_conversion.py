@@ -35,7 +35,6 @@ def _cpu(usage: cri.CpuUsage) -> CpuUsage:
     return CpuUsage(
         at_ns=usage.timestamp,
         usage_core_ns=_number(usage, "usage_core_nano_seconds"),
-        usage_nano_cores=_number(usage, "usage_nano_cores"),
         psi=_psi(usage),
     )
 
@@ -44,7 +43,6 @@ def _memory(usage: cri.MemoryUsage) -> Memory:
     return Memory(
         at_ns=usage.timestamp,
         working_set_bytes=_number(usage, "working_set_bytes"),
-        available_bytes=_number(usage, "available_bytes"),
         usage_bytes=_number(usage, "usage_bytes"),
         rss_bytes=_number(usage, "rss_bytes"),
         page_faults=_number(usage, "page_faults"),
@@ -56,7 +54,6 @@ def _memory(usage: cri.MemoryUsage) -> Memory:
 def _swap(usage: cri.SwapUsage) -> Swap:
     return Swap(
         at_ns=usage.timestamp,
-        available_bytes=_number(usage, "swap_available_bytes"),
         usage_bytes=_number(usage, "swap_usage_bytes"),
     )
 
@@ -76,9 +73,7 @@ def container_stats(stats: cri.ContainerStats) -> ContainerStats:
     return ContainerStats(
         id=attributes.id,
         name=attributes.metadata.name,
-        attempt=attributes.metadata.attempt,
         pod_uid=attributes.labels.get(POD_UID, ""),
-        labels=dict(attributes.labels),
         cpu=_cpu(stats.cpu) if stats.HasField("cpu") else None,
         memory=_memory(stats.memory) if stats.HasField("memory") else None,
         swap=_swap(stats.swap) if stats.HasField("swap") else None,

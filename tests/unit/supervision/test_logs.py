@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from supervision import logs
 from supervision.log_streams import Console, Sink
-from supervision.logs import JsonFormatter, KlogFormatter, V, actor_of, configure, fields, set_verbosity
+from supervision.logs import JsonFormatter, KlogFormatter, V, actor_of, configure, set_verbosity
 from supervision.protocol import Split
 
 
@@ -26,17 +26,14 @@ def _root_logger_as_it_was() -> Iterator[None]:
     root.setLevel(level)
 
 
-def record(message: str, level: int = logging.INFO, name: str = "pleg", **pairs: object) -> logging.LogRecord:
-    made = logging.LogRecord(name, level, "/a/pleg/actor.py", 42, message, (), None)
-    made.__dict__.update(fields(**pairs))
-    return made
+def record(message: str, level: int = logging.INFO, name: str = "pleg") -> logging.LogRecord:
+    return logging.LogRecord(name, level, "/a/pleg/actor.py", 42, message, (), None)
 
 
 def test_the_text_is_klogs() -> None:
-    line = KlogFormatter().format(record('it "said"\nso', pod="default/web", count=3, ok=True))
+    line = KlogFormatter().format(record('it "said"\nso'))
     assert re.fullmatch(
-        r'I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ actor\.py:42\] "it \\"said\\"\\nso" '
-        r'logger="pleg" pod="default/web" count=3 ok=true',
+        r'I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ actor\.py:42\] "it \\"said\\"\\nso" logger="pleg"',
         line,
     )
 
@@ -57,7 +54,7 @@ def test_the_severity_is_the_first_letter(level: int, letter: str) -> None:
 
 
 def test_json_has_the_keys_of_kubernetes() -> None:
-    line = json.loads(JsonFormatter().format(record("x", V(3), pod="a/b")))
+    line = json.loads(JsonFormatter().format(record("x", V(3))))
     assert line.pop("ts") > 1e12
     assert line == {
         "caller": "pleg/actor.py:42",
@@ -65,7 +62,6 @@ def test_json_has_the_keys_of_kubernetes() -> None:
         "v": 3,
         "pid": os.getpid(),
         "logger": "pleg",
-        "pod": "a/b",
     }
 
 
@@ -130,7 +126,7 @@ def test_a_name_that_is_not_utf_8_loses_no_line_of_the_file(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("formatter", [KlogFormatter(), JsonFormatter()])
 def test_a_line_has_no_control_characters(formatter: logging.Formatter) -> None:
-    line = formatter.format(record("a\x1b]0;x\x07\x7f\x9b1m", pod="\x9b"))
+    line = formatter.format(record("a\x1b]0;x\x07\x7f\x9b1m"))
     assert not [char for char in line if unicodedata.category(char) == "Cc"]
     assert "\\u009b1m" in line
 
@@ -140,11 +136,11 @@ def test_a_log_file_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) ->
         configure(log_file=str(tmp_path / "nowhere" / "log"))
 
 
-@given(st.text(), st.text(), st.sampled_from([KlogFormatter(), JsonFormatter()]))
+@given(st.text(), st.sampled_from([KlogFormatter(), JsonFormatter()]))
 def test_the_actor_is_found_again_whatever_the_message_and_stays_on_one_line(
-    message: str, value: str, formatter: logging.Formatter
+    message: str, formatter: logging.Formatter
 ) -> None:
-    line = formatter.format(record(message.replace("%", ""), name="pod_workers/worker/1", pod=value))
+    line = formatter.format(record(message.replace("%", ""), name="pod_workers/worker/1"))
     assert "\n" not in line
     assert "\r" not in line
     assert actor_of(line) == "pod_workers/worker/1"

@@ -23,7 +23,6 @@ class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
     relisted_at: float = 0.0
     runtime_error: str = ""
     network_error: str = ""
-    has_report: bool = False
 
     def reported(self, report: RuntimeReport) -> RuntimeState:
         """The state after a report. A new incarnation of the PLEG knows less than the last one: earlier facts stay."""
@@ -33,7 +32,6 @@ class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
             relisted_at=max(self.relisted_at, report.relisted_at),
             runtime_error=report.runtime_error,
             network_error=report.network_error if report.ready_at or report.network_error else self.network_error,
-            has_report=True,
         )
 
     def settled(self, now: float) -> bool:
