@@ -83,7 +83,10 @@ def default_range(ids_per_pod: int) -> IdRange:
 
 
 def check(found: IdRange, ids_per_pod: int, pods: int) -> None:
-    """The kubelet's rules for the range. Raises SubordinateIdsError."""
+    """The kubelet's rules for the range, which ends with the largest ID of the kernel. Raises SubordinateIdsError."""
+    if found.first + found.length > ALL_IDS:
+        text = f"kubelet user assigned {found.length} IDs from {found.first} on, beyond the largest ID {ALL_IDS - 1}"
+        raise SubordinateIdsError(text)
     if found.first % ids_per_pod:
         raise SubordinateIdsError(f"kubelet user assigned ID {found.first} is not a multiple of {ids_per_pod}")
     if found.first < ids_per_pod:

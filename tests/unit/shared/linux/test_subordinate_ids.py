@@ -44,6 +44,10 @@ def test_other_lines_are_refused(text: str) -> None:
         (IdRange(0, SIZE), "kubelet user assigned ID 0 must be greater or equal to 65536"),
         (IdRange(SIZE, SIZE + 1), "kubelet user assigned IDs length 65537 is not a multiple of 65536"),
         (IdRange(SIZE, SIZE), "kubelet user assigned IDs are not enough to support 2 pods"),
+        (
+            IdRange(1 << 32, SIZE),
+            f"kubelet user assigned {SIZE} IDs from 4294967296 on, beyond the largest ID 4294967295",
+        ),
     ],
 )
 def test_an_unsuitable_range_is_refused_with_the_kubelets_message(found: IdRange, text: str) -> None:
