@@ -16,10 +16,11 @@ from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import PreStopStarted
 from actors.pod_workers.pod.starts import PostStartStarted
 from actors.shared.cri.model import CriContainer, PodRuntime, is_running
+from actors.shared.kube import names
 from actors.shared.kube.container import Container
 from actors.shared.kube.handlers import Lifecycle
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import find_container
+from actors.shared.kube.pods import container_statuses, find_container
 from supervision.actor import Actor
 
 POST_START: Final = "post-start-due"
@@ -35,12 +36,22 @@ def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
         if container is None:
             continue
         hooks, instance = container.lifecycle or Lifecycle(), (pod_dir, cri_container.name, cri_container.restart_count)
-        if container.startupProbe is not None and files.has_mark(*instance, STARTED):
+        passed = files.has_mark(*instance, STARTED) or _is_started_elsewhere(pod, cri_container)
+        if container.startupProbe is not None and passed:
             yield ProbeDecided(cri_container.id, "startup", True)
         if hooks.postStart is not None and files.has_mark(*instance, POST_START):
             yield PostStartStarted(cri_container.id)
         if hooks.preStop is not None and files.has_mark(*instance, PRE_STOP):
             yield PreStopStarted(cri_container.id)
+
+
+def _is_started_elsewhere(pod: Pod, cri_container: CriContainer) -> bool:
+    """Whether the startup probe has passed under another agent, which leaves no marks: by the pod's status at the API
+    server, as in a kubelet that starts anew."""
+    if names.CONTAINER_RESTARTS_IN_A_ROW in cri_container.annotations:
+        return False  # a container of this agent, which writes a mark
+    end = f"://{cri_container.id}"
+    return any(one.started and one.containerID.endswith(end) for one in container_statuses(pod.status))
 
 
 def prepare(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
