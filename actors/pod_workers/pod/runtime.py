@@ -3,6 +3,7 @@ for the termination messages."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -102,7 +103,7 @@ def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) ->
     for instance in runtime.containers:
         if instance.state is CriContainerState.EXITED and instance.name in policies:
             text = termination_message(
-                termination_log(pod_dir, instance.name, instance.restart_count),
+                _message_file(instance, pod_dir),
                 logs_dir,
                 f"{logs}/{log_path(instance.name, instance.restart_count)}",
                 fallback=policies[instance.name] == "FallbackToLogsOnError" and instance.exit_code != 0,
@@ -112,3 +113,11 @@ def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) ->
         else:
             containers.append(instance)
     return msgspec.structs.replace(runtime, containers=containers)
+
+
+def _message_file(instance: CriContainer, pod_dir: str) -> str:
+    """The file with its termination message. Other agents, as the kubelet, give it a name that only the mount tells; a
+    file of another directory is not read."""
+    own = termination_log(pod_dir, instance.name, instance.restart_count)
+    directory = os.path.dirname(own)
+    return instance.message_file if os.path.dirname(instance.message_file) == directory else own

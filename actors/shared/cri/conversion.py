@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
+
 import msgspec
 
+from actors.shared.kube.names import CONTAINER_TERMINATION_MESSAGE_PATH
 from proto import cri_pb2 as cri
 from supervision.errors import UNREADABLE
 
@@ -151,7 +154,14 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
         stop_signal=_stop_signal(status.stop_signal),
         recursive_read_only=[mount.container_path for mount in status.mounts if mount.recursive_read_only],
         mounted_images=[mount.image.image for mount in status.mounts if mount.image.image],
+        message_file=_message_file(status),
     )
+
+
+def _message_file(status: cri.ContainerStatus) -> str:
+    path = status.annotations.get(CONTAINER_TERMINATION_MESSAGE_PATH, "")
+    where = posixpath.join("/", path) if path else ""
+    return next((mount.host_path for mount in status.mounts if where and mount.container_path == where), "")
 
 
 def _stop_signal(signal: int) -> str:

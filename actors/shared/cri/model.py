@@ -101,6 +101,8 @@ class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
     """Paths in the container of recursively read-only mounts; from the status."""
     mounted_images: list[str] = []
     """Images of its image volumes; from the status."""
+    message_file: str = ""
+    """The file on the host that is mounted for its termination message; from the status."""
 
     @property
     def start_given_up(self) -> bool:

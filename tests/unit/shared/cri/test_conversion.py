@@ -105,6 +105,16 @@ def test_a_container_without_pod_labels_has_no_pod() -> None:
     assert (container.pod_uid, container.name, container.resources, container.user) == ("", "", None, None)
 
 
+@pytest.mark.parametrize(
+    ("path", "found"), [("/dev/last-words", "/h/1"), ("dev/last-words", "/h/1"), ("/else", ""), ("", "")]
+)
+def test_the_file_of_the_termination_message_is_the_one_mounted_there(path: str, found: str) -> None:
+    status = cri.ContainerStatus(id="i", annotations={"io.kubernetes.container.terminationMessagePath": path})
+    status.mounts.add(container_path="/data", host_path="/h/0")
+    status.mounts.add(container_path="/dev/last-words", host_path="/h/1")
+    assert conversion.container_of(status).message_file == found
+
+
 def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
     assert conversion.container_state(17) is CriContainerState.UNKNOWN
 
