@@ -25,17 +25,22 @@ EXTERNAL_SHIMS_SECONDS: Final = 600.0
 """Only a killed actor makes an external containerd leave one."""
 ROOM_BYTES: Final = 2**23
 """With less free space, containerd loads no container, and loses its present ones."""
+ROOM_INODES: Final = 16
+"""With fewer free inodes, too: it makes a file or directory for some of them."""
 RESTART_SECONDS: Final = 5.0
 """For the order to restart the runtime."""
 SWEEP_SHIMS: Final = "actors.shared.cri.leaked_shims:sweep"
 
 
 def free_bytes(directory: str) -> int:
-    """The free bytes for users other than root; infinite if they cannot be read."""
+    """The free bytes for users other than root, none if it has no inodes for containerd's files; enough if they cannot
+    be read."""
     try:
         disk = os.statvfs(directory)
     except OSError:
         return ROOM_BYTES
+    if disk.f_files and disk.f_favail < ROOM_INODES:  # a file system without an inode table says 0
+        return 0
     return disk.f_bavail * disk.f_frsize
 
 

@@ -8,7 +8,8 @@ class StartFailed(Exception):
 
     `container_id`: the created container, which may run if its start was not answered. `event`: the text of the event,
     where it is not `message`. `under_way`: an earlier call for the same container, perhaps by a worker that has
-    died since, has not ended yet. `of_pod`: the event is one of the pod, as the image is that of a volume.
+    died since, has not ended yet. `unreachable`: the runtime could not be reached, or ended during the call. `of_pod`:
+    the event is one of the pod, as the image is that of a volume.
     """
 
     def __init__(
@@ -20,10 +21,11 @@ class StartFailed(Exception):
         event: str = "",
         *,
         under_way: bool = False,
+        unreachable: bool = False,
         of_pod: bool = False,
     ) -> None:
         super().__init__(message)
-        self.under_way, self.of_pod = under_way, of_pod
+        self.under_way, self.unreachable, self.of_pod = under_way, unreachable, of_pod
         self.reason, self.message, self.retry, self.container_id = reason, message, retry, container_id
         self.event = event or message
 

@@ -32,7 +32,7 @@ from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import PollSchedule
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, StillCreating, StillStarting
+from actors.shared.cri.errors import CriError, StillCreating, StillStarting, Unavailable
 from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -113,7 +113,8 @@ class ContainerStarter:
             text = error.rpc_text if isinstance(error, CriError) else error_text(error)
             under_way = isinstance(error, StillCreating)
             text = f"Failed to create pod sandbox: {text}"
-            raise StartFailed("CreatePodSandboxError", text, under_way=under_way) from None
+            unreachable = isinstance(error, Unavailable)
+            raise StartFailed("CreatePodSandboxError", text, under_way=under_way, unreachable=unreachable) from None
 
     async def _run_sandbox(self, config: cri.PodSandboxConfig, handler: str) -> str:
         """Raises CriError."""
@@ -170,7 +171,10 @@ class ContainerStarter:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
             under_way = isinstance(error, StillCreating)
-            raise StartFailed("CreateContainerError", _words(error), under_way=under_way) from None
+            unreachable = isinstance(error, Unavailable)
+            raise StartFailed(
+                "CreateContainerError", _words(error), under_way=under_way, unreachable=unreachable
+            ) from None
         self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
         await self.start(pod, start.container, container_id, start.restart_count)
         return container_id
@@ -197,7 +201,12 @@ class ContainerStarter:
                 text = _words(error)
                 event = text.replace(container_id, container.name)  # equal events are counted as one
                 raise StartFailed(
-                    "RunContainerError", text, container_id=container_id, event=event, under_way=under_way
+                    "RunContainerError",
+                    text,
+                    container_id=container_id,
+                    event=event,
+                    under_way=under_way,
+                    unreachable=isinstance(error, Unavailable),
                 ) from None
         agent, log = self._agent, log_path(container.name, count)
         try:

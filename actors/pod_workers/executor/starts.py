@@ -126,7 +126,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
             return False
         starter.metrics.sandbox_failed(pod)
         run.announce("Warning", "FailedCreatePodSandBox", failure.message)
-        run.report(SandboxFailed(failure.message, run.services.clock()))
+        run.report(SandboxFailed(failure.message, run.services.clock(), unreachable=failure.unreachable))
         return False
     for reason, text in starter.dns_warnings(pod):
         run.announce("Warning", reason, text)
@@ -193,15 +193,24 @@ async def _remove_given_up(run: Execution, name: str) -> None:
 
 
 async def _resume(run: Execution, instance: CriContainer, permit: Permit) -> None:
-    """Start a container that was created before."""
+    """Start a container that was created before. One during whose start the runtime ended is removed instead, and made
+    again: containerd may still have the task of that start, and a second start fails, or ends containerd (measured on
+    1.6.20, where the shim was silent when containerd came back)."""
     container = find_container(run.pod, instance.name)
     if container is None:
         return
     await run.unless_terminating(permit.acquire())
     try:
+        if run.state.is_start_interrupted(instance.id):
+            await run.services.client.remove_container(instance.id)
+            files.remove_empty_log(run.services.agent.pod_logs_dir, run.pod, instance.name, instance.restart_count)
+            return
         await run.services.starter.start(run.pod, container, instance.id, instance.restart_count)
     except StartFailed as failure:
         _fail(run, container.name, failure)
+        return
+    except CriError as error:
+        _fail(run, container.name, StartFailed("CreateContainerError", str(error)))
         return
     run.report(ContainerResumed(container.name))
     await hook_after_start(run, container, instance.id, instance.restart_count, permit)
@@ -232,4 +241,9 @@ def _fail(run: Execution, name: str, failure: StartFailed) -> None:
         run.announce(*event, "" if failure.of_pod else name)
     run.announce(*last, name)
     now = run.services.clock()
-    run.report(ContainerFailed(name, failure.reason, failure.message, failure.retry, failure.container_id, now))
+    message, container_id = failure.message, failure.container_id
+    run.report(
+        ContainerFailed(
+            name, failure.reason, message, failure.retry, container_id, now, unreachable=failure.unreachable
+        )
+    )

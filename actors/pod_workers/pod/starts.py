@@ -47,10 +47,12 @@ class SandboxFailed(PodEvent, frozen=True):
 
     message: str
     now: float
+    unreachable: bool = False
+    """The runtime did not answer: once it does, the next try need not wait any longer."""
 
     def apply(self, state: PodState) -> PodState:
         state = TryFailed(self.message, self.now, stale=True).apply(waiting_for_all(state, self.message))
-        pause = RETRIES.pause(state.retry.failures)
+        pause = _least_pause(state.retry.failures, unreachable=self.unreachable)
         return state.with_attempts([SANDBOX], not_before=self.now + pause, under_way_since=0.0)
 
 
@@ -102,12 +104,15 @@ class ContainerFailed(PodEvent, frozen=True):
     container_id: str
     """The created container, which may run if its start was not answered."""
     now: float
+    unreachable: bool = False
+    """The runtime did not answer, or ended meanwhile. Once it answers, the next try need not wait any longer."""
 
     def apply(self, state: PodState) -> PodState:
         # a leftover of it in the runtime matters for the next try
         state = replace(state, view=replace(state.view, stale=True))
         if self.container_id:
-            state = state.with_instances([self.container_id], post_start_due=True)
+            changes = {"post_start_due": True, "start_interrupted": self.unreachable}
+            state = state.with_instances([self.container_id], **changes)
         if self.retry_seconds:
             # checked earlier once, so that users see the waiting and its reason
             is_reported = self.reason == BACKING_OFF
@@ -116,9 +121,14 @@ class ContainerFailed(PodEvent, frozen=True):
             state = state.due_by(not_before)
         else:
             state = TryFailed(self.message, self.now).apply(state)
-            not_before = self.now + RETRIES.pause(state.retry.failures)
+            not_before = self.now + _least_pause(state.retry.failures, unreachable=self.unreachable)
         waiting = Waiting(self.reason, self.message)
         return state.with_attempts([self.name], waiting=waiting, not_before=not_before, under_way_since=0.0)
+
+
+def _least_pause(failures: int, *, unreachable: bool) -> float:
+    """The seconds before the next try that no event shortens."""
+    return RETRIES.pause(1 if unreachable else failures)
 
 
 class AllRestarting(PodEvent, frozen=True):

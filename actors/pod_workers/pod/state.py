@@ -93,6 +93,10 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         """Ids of containers that the runtime has stopped."""
         return frozenset(key for key, one in self.instances.items() if one.stopped)
 
+    def is_start_interrupted(self, container_id: str) -> bool:
+        """Whether the runtime ended during the start of this container."""
+        return self.instances.get(container_id, ContainerInstance()).start_interrupted
+
     @property
     def label(self) -> str:
         """The name of the pod for the log."""

@@ -54,6 +54,8 @@ class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
     startup_passed: bool = False
     post_start_due: bool = False
     """Its hook was interrupted, or its start was not answered and may have succeeded."""
+    start_interrupted: bool = False
+    """The runtime ended during its start."""
     pre_stop_started: bool = False
     """Its hook does not run again, however often its termination is retried."""
     termination_announced: bool = False

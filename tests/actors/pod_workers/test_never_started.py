@@ -142,3 +142,36 @@ async def test_a_start_that_was_given_up_and_cannot_be_removed_yet_is_tried_agai
         await node.pass_time(10)
         await node.until(lambda: node.running("a"))
         assert node.attempts("a") == [0]
+
+
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "UNKNOWN"])
+async def test_only_a_container_during_whose_start_the_runtime_ended_is_made_again(tmp_path, code):
+    """containerd that comes back may still have the task of the first start, and end at the second."""
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        node.fake.faults.add("StartContainer", Fault(error=code, times=1))
+        await node.want(pod())
+        await node.until(lambda: node.count_of("StartContainer") == 1)
+        await node.settled()
+        first = node.containers("a")[0].id
+        await node.pass_time(10)
+        await node.until(lambda: node.running("a"))
+        started = [request.container_id for request in node.fake.requests_for("StartContainer")]
+        assert started.count(first) == (1 if code == "UNAVAILABLE" else 2)
+        assert (first in node.fake.world.containers) == (code == "UNKNOWN")
+        assert node.attempts("a") == [0]
+
+
+async def test_a_container_of_an_interrupted_start_that_cannot_be_removed_yet_is_tried_again(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        node.fake.faults.add("StartContainer", Fault(error="UNAVAILABLE", times=1))
+        node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", times=1))
+        await node.want(pod())
+        await node.until(lambda: node.count_of("StartContainer") == 1)
+        await node.settled()
+        await node.pass_time(10)
+        await node.until(lambda: node.running("a"))
+        assert (node.count_of("RemoveContainer"), node.attempts("a")) == (2, [0])

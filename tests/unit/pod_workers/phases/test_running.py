@@ -76,6 +76,17 @@ def test_a_sandbox_that_failed_has_a_backoff_of_its_own():
     assert effects(decide(state)) == []
 
 
+def test_an_unreachable_runtime_is_tried_again_at_the_latest_a_second_after_it_is_back():
+    """Its return wakes the worker, and no backoff of the outage delays that round."""
+    state = decide(running(pod(), boxes=())).state
+    for _ in range(5):
+        state = SandboxFailed("cannot be reached", NOW, unreachable=True).apply(rested(state))
+    assert (state.attempts[SANDBOX].not_before, state.due) == (NOW + 1.0, NOW + 10.0)
+    container = ContainerFailed("a", "RunContainerError", "cannot be reached", 0.0, "c1", NOW, unreachable=True)
+    state = container.apply(state)
+    assert (state.attempts["a"].not_before, state.is_start_interrupted("c1")) == (NOW + 1.0, True)
+
+
 def test_a_backoff_of_before_the_clock_was_set_back_does_not_count():
     state = RuntimeObserved(runtime(at=2.0)).apply(rested(failed(retry=5.0).apply(decide(running(pod())).state)))
     assert effects(decide(state, now=NOW - MOST_BACKOFF_SECONDS)) == ["StartContainers"]
