@@ -32,20 +32,31 @@ def engine_settings(root_dir: str = "") -> CommandSettings:
 
 def agent_files(arguments: argparse.Namespace) -> AgentFiles:
     from actors.shared.config.paths import run_dir_of, state_dir_of
-    from supervision.cli.command import AgentFiles, LastStart
+    from supervision.cli.command import AgentFiles, LastStart, RefusedStart
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
     state_dir = Path(state_dir_of(arguments.root_dir))
     of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
 
     def last_start() -> LastStart | None:
+        from actors.shared.config.start import refused_starts
         from actors.shared.config.start.start_records import given_flags, last_of
 
         record = None if arguments.run_dir else last_of(str(state_dir))
         command = None if record is None else record.command
+        refused = None if arguments.run_dir else refused_starts.last_of(run_dir)
+        if refused is not None and refused.flags:
+            return LastStart(refused.flags, refused.directory, command.log_file if command is not None else "")
         return None if command is None else LastStart(given_flags(command.flags), command.directory, command.log_file)
 
-    return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root, last_start)
+    def refused_start() -> RefusedStart | None:
+        from actors.shared.config.start import refused_starts
+
+        refused = refused_starts.last_of(run_dir)
+        return None if refused is None else RefusedStart(refused.at, refused.problems)
+
+    files = (Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock")
+    return AgentFiles(*files, of_root, last_start, refused_start)
 
 
 def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from actors.container_runtime.processes import commands
+from actors.shared.config.errors import ConfigProblem
 from supervision.cli.command import DEFAULT_ROOT_DIR
 
 
@@ -26,6 +27,14 @@ def kubelet_on(root_dir: str) -> int:
         except OSError:
             continue  # it has ended, or one of the two paths is missing
     return 0
+
+
+def kubelet_here(root_dir: str) -> Iterator[ConfigProblem]:
+    """The problem with a kubelet on the root directory of an agent, if there is one."""
+    if pid := kubelet_on(root_dir):
+        yield ConfigProblem(
+            "--root-dir", "", f"a kubelet with pid {pid} runs on {root_dir}: stop it first, its pods go on"
+        )
 
 
 def _root_of(argv: Sequence[str]) -> str:

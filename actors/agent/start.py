@@ -19,6 +19,7 @@ from actors.shared.config.commands import early_text
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file, default_root_dir
+from actors.shared.config.start import refused_starts
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.config.start.steps import announced, prepare
 from actors.shared.metrics import METRICS
@@ -55,10 +56,11 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
             return 0
         application = _application_of(argv)
     except ConfigErrors as errors:
-        return _refuse([str(problem) for problem in errors.problems])
+        return _refuse([str(problem) for problem in errors.problems], argv)
     except _Refused as error:
-        return _refuse([str(error)])
-    return run(application)
+        return _refuse([str(error)], argv)
+    refused_starts.forget(str(application.run_dir))
+    return run(application, lambda why: refused_starts.record(argv, [why]))
 
 
 def _application_of(argv: Sequence[str]) -> Application:
@@ -146,7 +148,8 @@ class _Refused(Exception):
     """The start is not possible for a reason outside the configuration."""
 
 
-def _refuse(problems: list[str]) -> int:
+def _refuse(problems: list[str], argv: Sequence[str]) -> int:
+    refused_starts.record(argv, problems)
     for problem in problems:
         sys.stderr.write(f"error: {problem}\n")
     why = ""
@@ -171,11 +174,9 @@ def _others_here(agent: Agent) -> Iterator[ConfigProblem]:
             known = holder
             rule = f"an agent with pid {holder} already runs on {directory}: stop it first, or give another directory"
             yield ConfigProblem(flag, "", rule)
-    from .other_kubelets import kubelet_on
+    from .other_kubelets import kubelet_here
 
-    if pid := kubelet_on(agent.root_dir):
-        rule = f"a kubelet with pid {pid} runs on {agent.root_dir}: stop it first, its pods go on"
-        yield ConfigProblem("--root-dir", "", rule)
+    yield from kubelet_here(agent.root_dir)
 
 
 def _take_over_records(agent: Agent) -> None:

@@ -13,10 +13,10 @@ class MissingPrograms(RuntimeSetupError):
     """A program is not installed; `programs` maps each to its Debian package."""
 
     def __init__(self, programs: Mapping[str, str]) -> None:
-        packages = " ".join(sorted(set(programs.values())))
+        self.command = f"apt-get install {' '.join(sorted(set(programs.values())))}"
         super().__init__(
             f"a managed container runtime needs {', '.join(programs)}, not found here: install them "
-            f"(Debian, Ubuntu: apt-get install {packages}), or name the socket of a runtime with "
+            f"(Debian, Ubuntu: {self.command}), or name the socket of a runtime with "
             "--container-runtime-endpoint"
         )
         self.programs = dict(programs)

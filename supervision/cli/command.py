@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -23,7 +24,7 @@ from ..spec import ChildSpec
 from ..suggestions import close_to
 from .document import document_text, form_of
 from .signals import is_stopped
-from .text import plain
+from .text import duration, plain
 
 R = TypeVar("R", bound=Message)
 
@@ -32,6 +33,7 @@ DEFAULT_ROOT_DIR = "/var/lib/kubelet"
 _MOST_NEIGHBOURS = 32
 _NEIGHBOUR_SECONDS = 0.5
 _MOST_LIKE = 3
+_MINUTE = 60
 _COMMAND = re.compile(r"(?<=`)supervise(?= )")
 TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
 """Returns the application's tree, and the names that other configurations add to it."""
@@ -47,6 +49,19 @@ class LastStart(NamedTuple):
     """'' if its log was in no file."""
 
 
+class RefusedStart(NamedTuple):
+    """The last start, which was refused."""
+
+    at: float
+    """Seconds since 1970."""
+    problems: Sequence[str]
+
+    def ago(self) -> str:
+        """How long ago; `0s ago` if the clock was set back since."""
+        seconds = max(0, int(time.time() - self.at))
+        return f"{duration(seconds) if seconds >= _MINUTE else f'{seconds}s'} ago"
+
+
 class AgentFiles(NamedTuple):
     """The files of one agent."""
 
@@ -59,6 +74,8 @@ class AgentFiles(NamedTuple):
     """The run directory that root's agent would have; None: not known."""
     last_start: Callable[[], LastStart | None] = lambda: None
     """How it was started last; None: not known."""
+    refused_start: Callable[[], RefusedStart | None] = lambda: None
+    """None: its last start was not refused."""
 
 
 class CommandError(Exception):
@@ -148,10 +165,20 @@ class Context:
         if run_dir_of_root not in (None, self.where.run_dir) and os.path.isdir(str(run_dir_of_root)):
             text = f"permission denied: the agent on {run_dir_of_root} is root's; try {self.as_root()}"
             return CommandError(REFUSED, text)
-        text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {self.start_words()}`"
+        text = f"no agent is running on {self.where.run_dir}"
+        if refused := self.where.refused_start():
+            text += f", and its last start was refused, {refused.ago()}: see `supervise doctor{self._place()}`"
+        else:
+            text += f": start one with `supervise start {self.start_words()}`"
         if others := [self._option(path, tree) for path, tree in neighbours(self.where.run_dir)]:
             text += f"; elsewhere {'one runs' if len(others) == 1 else 'others run'}: {', '.join(others)}"
         return CommandError(NOT_RUNNING, text)
+
+    def _place(self) -> str:
+        """The option that names the agent, where one is needed."""
+        root_dir, run_dir = self.arguments.root_dir, self.arguments.run_dir
+        named = ("--run-dir", run_dir) if run_dir else ("--root-dir", root_dir)
+        return "" if named[1] == DEFAULT_ROOT_DIR else f" {shlex.join(named)}"
 
     def start_words(self) -> str:
         """The flags of `supervise start` for this agent: those of its last start if they are known."""

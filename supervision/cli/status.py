@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
@@ -14,18 +15,26 @@ from .tree import figures
 
 Others = Callable[[Context, Tree], Iterable[Reason]]
 """Returns the problems that the application knows of, for a running tree. Raises CommandError."""
+LAST_START: Final = "last start"
 _CODES = {"ready": OK, "degraded": NOT_WELL, "down": NOT_RUNNING}
 
 
 def run(context: Context, others: Others = lambda context, tree: (), advice: str = "") -> int:
-    """The exit code agrees with the first word: 0 ready, 1 degraded, 3 down. `advice`: the last line, unless ready."""
+    """The exit code agrees with the first word: 0 ready, 1 degraded, 3 down. `advice`: the last line, unless ready, or
+    the error gives the same."""
     try:
         tree = context.tree()
     except CommandError as error:
         state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
-        reason = Reason("agent", str(error), down=True)
-        lines = [f"{state}: {error}", *([advice] if advice and state != "unknown" else [])]
-        context.show({"state": state, "reasons": [reason]}, "\n".join(lines))
+        refused = context.where.refused_start() if error.code == NOT_RUNNING else None
+        starts = [Reason(LAST_START, f"refused: {problem}") for problem in (refused.problems if refused else ())]
+        columns = terminal_columns(sys.stdout)
+        lines = [
+            f"{state}: {error}",
+            *(line for start in starts for line in wrapped(str(start), columns, "      ", "  ")),
+            *([advice] if advice and state != "unknown" and refused is None else []),
+        ]
+        context.show({"state": state, "reasons": [Reason("agent", str(error), down=True), *starts]}, "\n".join(lines))
         return error.code
     health = decide(tree, stopped_by_signal(tree.actors), others(context, tree))
     ill = [actor for actor in tree.actors if actor.state != "running"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from thespian.actors import ActorSystem
 
 from .. import time_scale
 from ..application import Application
+from ..errors import error_text
 from ..metrics import Catalogue, install
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER, ROOT
@@ -20,8 +22,9 @@ from .thespian_base import TreeBase
 log = logging.getLogger(FORK_SERVER)
 
 
-def run(application: Application) -> int:
-    """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
+def run(application: Application, refused: Callable[[str], None] = lambda why: None) -> int:
+    """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise. `refused`: called
+    with the reason if the tree cannot be started here."""
     time_scale.establish(log)
     try:
         directory = RunDirectory(application.run_dir, application.lock_dir)
@@ -33,6 +36,7 @@ def run(application: Application) -> int:
             raise
     except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
         log.error("%s cannot start: %s", application.name, error)
+        refused(error_text(error))
         return 1
     fork_server = ForkServer(application, directory)
     system = ActorSystem(systemBase=TreeBase(fork_server), transientUnique=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from actors.shared.config.paths import run_dir_of
+from actors.shared.config.start import refused_starts
 from supervision.actor import AskError
 from supervision.client import Client
 from supervision.message import Message
@@ -51,6 +52,7 @@ class AgentCommand:
             self._end()
         finally:
             shutil.rmtree(self.run_dir, ignore_errors=True)
+            refused_starts.forget(str(self.run_dir))
 
     def _end(self) -> None:
         if self.process.poll() is None:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from actors.shared.config.paths import run_dir_of
+from actors.shared.config.start import refused_starts
 from tests.support.agent_command import HARMLESS, SOURCES, START
 from tests.support.tcp_ports import free_port
 
@@ -193,6 +195,8 @@ ROWS = (
 def directory(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
     assert not tmp_path.joinpath("root/troupelet").exists(), "a start that is refused makes no state"
+    for root in (f"{tmp_path}/root", f"{tmp_path}/file/root", "/b"):
+        refused_starts.forget(run_dir_of(root))
 
 
 def refused(directory: Path, flags: list[str], environment: dict[str, str] | None = None) -> list[str]:

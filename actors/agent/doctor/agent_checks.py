@@ -17,6 +17,7 @@ from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
 from actors.shared.kube.names import SOURCE_API
+from supervision.cli.command import RefusedStart
 from supervision.cli.health import Reason, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
@@ -35,12 +36,20 @@ _ENDED: Final = ("Completed", "Succeeded")
 _NOT_WATCHED: Final = ("Unknown", "ContainerStatusUnknown")
 
 
-def tree(found: Tree | None, start_words: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
-    """None: no agent runs. `start_words`: the flags that start it. `stopped`: pids of processes that a signal has
-    stopped."""
-    if found is None:
-        yield failure("agent", "not running", f"supervise start {start_words}")
-        return
+def not_running(refused: RefusedStart | None, start_words: str, prevented: Collection[str]) -> Iterator[Finding]:
+    """No agent runs. `refused`: its last start, where that was refused. `start_words`: the flags that start it.
+    `prevented`: why a start would be refused now; other findings say so, too."""
+    text = "not running"
+    if refused is not None:
+        text += f"; its last start was refused, {refused.ago()}"
+        known = [problem for problem in refused.problems if problem not in prevented]
+        text += f": {'; '.join(known)}" if known else ", as it would be now"
+    remedy = f"supervise start {start_words}"
+    yield failure("agent", text, f"mend what has FAIL below; then {remedy}" if prevented else remedy)
+
+
+def tree(found: Tree, stopped: Collection[int] = ()) -> Iterator[Finding]:
+    """`stopped`: pids of processes that a signal has stopped."""
     unhealthy = [line(actor) for actor in found.actors if actor.state != "running"]
     if unhealthy:
         yield failure("agent", f"{found.state}: {'; '.join(unhealthy)}", "supervise incidents --full")

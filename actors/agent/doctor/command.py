@@ -115,14 +115,17 @@ def findings(context: Context) -> Iterator[Finding]:
     except CommandError as error:  # it runs; nothing else about it is known for certain
         yield unanswered(error)
         return
-    stopped = stopped_by_signal(tree.actors) if tree is not None else ()
-    yield from agent_checks.tree(tree, _start_words(context) if tree is None else "", stopped)
+    if tree is not None:
+        yield from agent_checks.tree(tree, stopped_by_signal(tree.actors))
     flagz = _flagz(context, tree)
     words, given = _words(context, tree, flagz), _given_flags(context)
     last = None if context.arguments.flags or tree is not None else context.where.last_start()
     with where_it_started(None if context.arguments.flags else tree, last.directory if last is not None else ""):
         warnings, problems = validate(words)
         agent = _load_agent(words) or (None if flagz is None else _load_agent(words, in_force=True))
+    if tree is None:
+        prevented = [*map(str, problems), *(_prevented(agent) if agent is not None else ())]
+        yield from agent_checks.not_running(context.where.refused_start(), _start_words(context), prevented)
     for problem in problems:
         yield failure("configuration", str(problem), f"supervise config check {shlex.join(given)}".rstrip())
     concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
@@ -147,6 +150,15 @@ def findings(context: Context) -> Iterator[Finding]:
     if tree is not None:
         yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
         yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
+
+
+def _prevented(agent: Agent) -> list[str]:
+    """Why this host would refuse a start now; none where that cannot be found out."""
+    try:
+        unprepared = runtime_checks.unprepared(agent)
+        return [*map(str, host_checks.start_problems(agent)), *([str(unprepared)] if unprepared is not None else ())]
+    except Exception:  # noqa: BLE001 - the check that fails is a finding of its own
+        return []
 
 
 def unanswered(error: CommandError) -> Finding:

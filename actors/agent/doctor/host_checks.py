@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from actors.agent import start_checks
-from actors.agent.other_kubelets import kubelet_on
+from actors.agent.other_kubelets import kubelet_here
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.eviction import Amount, thresholds
@@ -195,12 +195,19 @@ def static_pods(path: str) -> Iterator[Finding]:
         yield warning("manifests", text, f"mkdir -p {shlex.quote(path)}, or correct staticPodPath")
 
 
+def start_problems(agent: Agent) -> Iterator[ConfigProblem]:
+    """The problems of this host that would prevent a start now."""
+    yield from preflight.problems(agent, preflight.look_at_host(agent))
+    yield from start_checks.problems(agent)
+    yield from kubelet_here(agent.root_dir)
+
+
 def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """Problems that would prevent a start now, except those in `reported` and those that other checks find."""
-    if pid := kubelet_on(agent.root_dir):
-        yield failure("start", f"a kubelet with pid {pid} runs on {agent.root_dir}", "stop it first: its pods go on")
-    known = {str(problem) for problem in reported}
-    for problem in (*preflight.problems(agent, preflight.look_at_host(agent)), *start_checks.problems(agent)):
+    """The problems that would prevent a start now, except those in `reported` and those that other checks find."""
+    for problem in kubelet_here(agent.root_dir):
+        yield failure("start", str(problem), "systemctl disable --now kubelet: its pods go on")
+    known = {str(problem) for problem in (*reported, *kubelet_here(agent.root_dir))}
+    for problem in start_problems(agent):
         if problem.path not in _OWN_CHECKS and str(problem) not in known:
             yield failure("start", str(problem), f"supervise config explain {problem.path}" if problem.path else "")
 

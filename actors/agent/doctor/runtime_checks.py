@@ -14,6 +14,8 @@ from typing import Final
 
 import msgspec
 
+from actors.container_runtime.errors import MissingPrograms, RuntimeSetupError
+from actors.container_runtime.host import look
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.presence import warning as absence
 from actors.shared.config.agent import Agent
@@ -50,7 +52,12 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
     """`running`: the agent runs, and a managed runtime with it."""
     endpoint = agent.runtime_endpoint
     if agent.managed_runtime and not running:
-        yield ok(RUNTIME, "managed: the agent starts its own")
+        wrong = unprepared(agent)
+        if wrong is None:
+            yield ok(RUNTIME, "managed: the agent starts its own")
+        else:
+            install = wrong.command if isinstance(wrong, MissingPrograms) else ""
+            yield failure(RUNTIME, str(wrong).partition(": install them")[0], install)
         return
     if gone := absence(endpoint):
         denied = os.strerror(errno.EACCES) in gone
@@ -70,6 +77,17 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
     yield from of_status(status, _look_into(agent), info)
+
+
+def unprepared(agent: Agent) -> RuntimeSetupError | None:
+    """Why this host lacks what a managed runtime needs; None: nothing is missing, or the runtime is not managed."""
+    if not agent.managed_runtime:
+        return None
+    try:
+        look(agent.root_dir)
+    except RuntimeSetupError as error:
+        return error
+    return None
 
 
 def _stopped_process(endpoint: str) -> int:

@@ -13,7 +13,7 @@ from actors.container_runtime import cleanup, processes
 from actors.container_runtime.instance import ManagedRuntime
 from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
-from actors.shared.config.start import start_records
+from actors.shared.config.start import refused_starts, start_records
 from actors.shared.linux import mountinfo
 
 from .cgroups import cgroups, others_in_cgroups
@@ -113,6 +113,7 @@ def sockets(scope: Scope) -> Iterator[str]:
 def files(scope: Scope) -> Iterator[str]:
     """Files and whole directories of the agent. A directory above them stays unless it becomes empty."""
     root = scope.root_dir
+    yield from dict.fromkeys(str(refused_starts.file_of(one.run_dir)) for one in scope.starts)
     if scope.keep_pods:  # a later start and a later reset need the records of the starts
         names = (name for name in names_in(scope.state_dir) if name not in (start_records.FILE, _LOCK))
         yield from (f"{scope.state_dir}/{name}" for name in names)

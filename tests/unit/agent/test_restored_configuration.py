@@ -25,7 +25,7 @@ def argv(tmp_path: Path) -> list[str]:
     good, files = tmp_path / "good.yaml", tmp_path / "files.yaml"
     for file, pods in ((good, 1), (files, 2)):
         file.write_text(f"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: {pods}\n")
-    flags = [f"--config={files}", f"--root-dir={tmp_path}/root", "--hostname-override=n"]
+    flags = [f"--config={files}", f"--root-dir={tmp_path}/root", "--hostname-override=n", f"--run-dir={tmp_path}/run"]
     layers = read_layers(str(good), "")
     store = ConfigCheckpoints(f"{tmp_path}/root/troupelet/config")
     store.prepare()

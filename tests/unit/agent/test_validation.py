@@ -45,11 +45,14 @@ def test_a_wrong_policy_is_named_also_where_the_configuration_is_wrong(policy: P
     assert {problem.path for problem in refused.value.problems} >= {"maxPods", "actors.prober.restart"}
 
 
-def test_a_refused_start_names_each_error_and_their_number(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert start.start([f"--policy={policy}", "--kubeconfig=/nowhere", "--max-pods=-1"]) == start.EXIT_REFUSED
+def test_a_refused_start_names_each_error_and_their_number(
+    policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = f"--run-dir={tmp_path}/run"
+    assert start.start([place, f"--policy={policy}", "--kubeconfig=/nowhere", "--max-pods=-1"]) == start.EXIT_REFUSED
     *errors, summary = capsys.readouterr().err.splitlines()
     assert len(errors) == 4
     assert all(line.startswith("error: ") for line in errors)
     assert summary == "troupelet does not start: 4 errors"
-    assert start.start(["--max-pods=-1"]) == start.EXIT_REFUSED
+    assert start.start([place, "--max-pods=-1"]) == start.EXIT_REFUSED
     assert capsys.readouterr().err.splitlines()[-1] == "troupelet does not start: 1 error"

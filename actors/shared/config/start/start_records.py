@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -80,17 +80,19 @@ def record_of(
         made_cgroups=tuple(made_cgroups),
         boot=boot,
         command=StartCommand(
-            tuple(_flag(name, value, agent) for name, value in agent.flags_given.items() if value != MASKED),
+            tuple(flags_as_given(agent.flags_given, agent.flags)),
             directory,
             agent.log_file or stderr,
         ),
     )
 
 
-def _flag(name: str, given: str, agent: Agent) -> str:
-    """The flag as given; a path from the root."""
-    value = agent.flags.get(name)
-    return f"--{name}={value if isinstance(value, str) and value.endswith(f'/{given}') else given}"
+def flags_as_given(written: Mapping[str, str], values: Mapping[str, object]) -> Iterator[str]:
+    """The given flags, paths from the root, without the secret ones. `values`: what each flag stands for. Pure."""
+    for name, given in written.items():
+        value = values.get(name)
+        if given != MASKED:
+            yield f"--{name}={value if isinstance(value, str) and value.endswith(f'/{given}') else given}"
 
 
 def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:

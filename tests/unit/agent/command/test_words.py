@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,8 @@ from actors.agent.subcommands import parser_of
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of
 from supervision.cli import command as cli_command
-from supervision.cli.command import REFUSED, AgentFiles, CommandError, Context
+from supervision.cli.command import NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, RefusedStart
+from supervision.cli.status import run as run_status
 from supervision.protocol import Tree
 
 ROOT = Path(__file__).parents[4]
@@ -126,6 +128,23 @@ def test_agents_on_other_directories_are_suggested_when_there_is_none_here(
     spaced = msgspec.structs.replace(found, incident_file="/a b/troupelet/incidents.jsonl")
     monkeypatch.setattr(cli_command, "_tree_of", lambda path: spaced if path.name != "troupelet-b" else None)
     assert str(Context(arguments, lambda _: where).not_running()).endswith("elsewhere one runs: --root-dir '/a b'")
+
+
+def test_where_the_last_start_was_refused_nobody_is_told_to_start_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = RefusedStart(time.time() + 50, ("swap is on", "--nope: unknown flag"))
+    where = AgentFiles(tmp_path, tmp_path / "x", refused_start=lambda: refused)
+    arguments = argparse.Namespace(root_dir="/r", run_dir="", output="text", timeout=1.0)
+    assert run_status(Context(arguments, lambda _: where), advice="for the cause: supervise doctor") == NOT_RUNNING
+    assert capsys.readouterr().out.splitlines() == [
+        f"down: no agent is running on {tmp_path}, and its last start was refused, 0s ago: "
+        "see `supervise doctor --root-dir /r`",
+        "  last start: refused: swap is on",
+        "  last start: refused: --nope: unknown flag",
+    ]
+    arguments = argparse.Namespace(root_dir="/var/lib/kubelet", run_dir="", output="text", timeout=1.0)
+    assert str(Context(arguments, lambda _: where).not_running()).endswith("see `supervise doctor`")
 
 
 def test_an_agent_that_starts_is_not_called_silent(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,11 +29,12 @@ from actors.agent.doctor.command import (
 from actors.agent.doctor.finding import Finding, Level, failure, ok, warning
 from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.config_controller.messages import Flagz
+from actors.container_runtime.errors import MissingPrograms
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, RefusedStart
 from supervision.cli.health import decide
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
@@ -182,6 +184,16 @@ def test_a_managed_runtime_is_not_searched_in_systemd(
         assert (f"tail {tmp_path}/troupelet/containerd/containerd.log" in one.remedy) is managed
 
 
+def test_a_managed_runtime_for_which_programs_are_missing_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(root: str) -> None:
+        raise MissingPrograms({"runc": "runc", "ip": "iproute2"})
+
+    monkeypatch.setattr(runtime_checks, "look", look)
+    (found,) = runtime(Agent(managed_runtime=True), running=False)
+    assert (found.level, found.remedy) == (Level.FAILURE, "apt-get install iproute2 runc")
+    assert found.text == "a managed container runtime needs runc, ip, not found here"
+
+
 def test_a_network_that_is_not_ready_is_reported_in_the_runtimes_words() -> None:
     status = RuntimeStatus(runtime_ready=True, network_ready=False, network_message="cni config uninitialized")
     (found,) = of_status(status)
@@ -211,12 +223,24 @@ def test_the_directories_and_the_error_of_the_runtimes_cni_files_are_said() -> N
 def test_the_tree_is_well_when_every_actor_is() -> None:
     actor = ActorState(name="pleg", parent="root", kind="actor", state="running", pid=5)
     wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
-    (well,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[actor]), "")
-    (ill,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="degraded", actors=[actor, wedged]), "")
-    (none,) = agent_checks.tree(None, "--root-dir /r")
+    (well,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[actor]))
+    (ill,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="degraded", actors=[actor, wedged]))
+    (none,) = agent_checks.not_running(None, "--root-dir /r", ())
     assert (well.level, well.text) == (Level.OK, "ready, 1 actors in service")
     assert (ill.level, ill.text) == (Level.FAILURE, "degraded: prober: down, last incident: hang 3s ago")
     assert (none.level, none.remedy) == (Level.FAILURE, "supervise start --root-dir /r")
+
+
+def test_a_start_that_would_be_refused_is_not_advised_before_what_refuses_it_is_mended() -> None:
+    refused = RefusedStart(time.time() - 200, ("swap is on", "--nope: unknown flag"))
+    (now,) = agent_checks.not_running(refused, "--root-dir /r", ["swap is on"])
+    assert now.text == "not running; its last start was refused, 3m20s ago: --nope: unknown flag"
+    assert now.remedy == "mend what has FAIL below; then supervise start --root-dir /r"
+    (same,) = agent_checks.not_running(refused, "", [*refused.problems])
+    assert same.text.endswith(" ago, as it would be now")
+    (other,) = agent_checks.not_running(refused, "--x", ())
+    assert other.text.endswith(" ago: swap is on; --nope: unknown flag")
+    assert other.remedy == "supervise start --x"
 
 
 def test_each_refused_manifest_is_a_warning() -> None:
@@ -260,7 +284,7 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
         actor("prober", last_incident="hang 12s ago", incident_age=12.5, restarts=2),
         actor("pod_config", last_incident="signal 9000s ago", incident_age=9000.1, restarts=1),
     ]
-    found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), ""))
+    found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors)))
     assert [(one.level, one.text.partition(":")[0]) for one in found] == [
         (Level.WARNING, "pleg"),
         (Level.WARNING, "prober was replaced 12s ago, cause"),
@@ -280,7 +304,7 @@ def test_a_configuration_that_is_not_in_force_is_reported_unless_its_problems_ar
 def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
     trouble = Trouble("podCIDR", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24: drain the node", 3.0, "heartbeat")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[trouble])
-    assert list(agent_checks.tree(found, "")) == [
+    assert list(agent_checks.tree(found)) == [
         failure("pod network", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24", "drain the node")
     ]
 
@@ -290,9 +314,7 @@ def test_each_reason_of_status_has_a_remedy() -> None:
     looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
     other = Trouble("systemd-logind", "does not answer", 3.0, "shutdown_manager")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[taken, looked_at, other])
-    port, stopped, logind = sorted(agent_checks.tree(found, "", {5}), key=lambda one: one.text.partition("port")[1])[
-        ::-1
-    ]
+    port, stopped, logind = sorted(agent_checks.tree(found, {5}), key=lambda one: one.text.partition("port")[1])[::-1]
     assert (port.level, port.remedy.partition(":")[0]) == (Level.FAILURE, "ss -ltnp 'sport = ")
     assert {stopped.remedy, logind.remedy} == {
         "kill -CONT 5, or wait: its supervisor replaces it",
@@ -303,7 +325,7 @@ def test_each_reason_of_status_has_a_remedy() -> None:
 def test_what_is_down_for_status_is_a_failure_for_the_doctor() -> None:
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("root"), actor("pleg")])
     assert decide(found, {5}).state == "down"
-    assert [one.level for one in agent_checks.tree(found, "", {5})] == [Level.FAILURE, Level.WARNING]
+    assert [one.level for one in agent_checks.tree(found, {5})] == [Level.FAILURE, Level.WARNING]
 
 
 def pod(name: str, phase: str, *, ready: bool, **state: Any) -> dict[str, Any]:
@@ -402,6 +424,7 @@ def test_a_missing_file_is_reported_once(tmp_path: Path) -> None:
             root_dir=str(tmp_path),
             flags=[f"--{name}={tmp_path}/{name}" for name in ("client-ca-file", "tls-cert-file", "kubeconfig")],
         )
+        where = AgentFiles(tmp_path, tmp_path)
 
         def tree(self) -> Tree:
             raise CommandError(NOT_RUNNING, "no agent is running")

@@ -105,6 +105,7 @@ def test_every_file_that_the_agent_keeps_in_its_root_directory_is_its_own(tmp_pa
     root = tmp_path / "root"
     scope = Scope(starts=[at(root, made=(f"{root}/pki",))])
     own = {*files(scope), *sockets(scope)}
+    assert f"{scope.starts[-1].run_dir}-refused" in own
     assert any(str(path) in own for path in (file, *file.parents)), own
     assert remaining(scope) == []
 
