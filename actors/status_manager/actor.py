@@ -114,6 +114,7 @@ class StatusManager(Actor):
         if before is None and not message.pod:
             # a leftover in the runtime that no source has: there is no status to show
             self._pod_metrics.leftover(message.uid, message.worker_phase)
+            self._count_first_reports()
             return
         self._pod_metrics.forget(message.uid)
         after = reported(before, message) if before is not None else tracked(message, self._clocks.wall())
@@ -126,6 +127,12 @@ class StatusManager(Actor):
                 after.uid, {instance.id for instance in after.observed.runtime.containers}
             )
         self._refresh(after.uid)
+        self._count_first_reports()
+
+    def _count_first_reports(self) -> None:
+        if not self._first_reports.over and self._inventory.complete:
+            known = frozenset([*self.table.uids(), *self._pod_metrics.leftovers()])
+            self._first_reports.listed(self._inventory.uids(), known)
 
     @on(ProbeResult)
     def on_probe_result(self, message: ProbeResult, sender: Address) -> None:
@@ -150,8 +157,8 @@ class StatusManager(Actor):
         self._inventory.update(message.worker, message.workers, message.uids)
         if self._api_sync is not None:
             self._api_sync.worker_listed(message.worker)
+        self._count_first_reports()
         if self._inventory.complete:
-            self._first_reports.complete()
             self._served.listed(self._inventory.uids())
         for uid in self.table.uids():
             if message.lacks(uid):

@@ -7,6 +7,8 @@ run: `kubectl logs` would fail with "not found", and the list of pods would be e
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from supervision.actor import Actor
@@ -18,15 +20,21 @@ may not be ready."""
 
 
 class FirstReports:
-    """Whether the workers have reported their pods to this incarnation."""
+    """Whether the workers have reported their pods to this incarnation. A worker that has just started lists its pods
+    before it has reported each."""
 
     def __init__(self, actor: Actor) -> None:
         self._over = asyncio.Event()
         actor.after(scaled(WAIT_SECONDS), self._over.set)
 
-    def complete(self) -> None:
-        """Every worker has reported its pods."""
-        self._over.set()
+    @property
+    def over(self) -> bool:
+        return self._over.is_set()
+
+    def listed(self, uids: Iterable[str], reported: AbstractSet[str]) -> None:
+        """Every worker has listed its pods, `uids`; `reported` are those of which it has said more."""
+        if reported >= set(uids):
+            self._over.set()
 
     async def wait(self) -> None:
         """Until the pods are known, or WAIT_SECONDS have passed since the start."""

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from actors.pod_workers.messages import KnownPods
-from actors.status_manager.messages import GetActivePods, GetPods, GetPodStatus
+from actors.status_manager.messages import GetActivePods, GetPods, GetPodStatus, PodObserved
 from actors.status_manager.reports.first_reports import WAIT_SECONDS
 from tests.actors.status_manager.test_status_manager import seen, started
 
@@ -29,6 +29,20 @@ async def test_a_question_waits_until_every_worker_has_listed_its_pods(tmp_path,
         assert {"Pods": lambda: json.loads(found.data)["items"], "ActivePods": lambda: found.pods}.get(
             type(found).__name__, lambda: found.pod
         )()
+
+
+async def test_a_question_waits_for_a_listed_pod_that_its_worker_has_not_reported_yet(tmp_path):
+    """A worker that was killed together with the status manager lists its pods first."""
+    async with started(tmp_path) as harness:
+        await harness.deliver(KnownPods(WORKERS[0], 2, []))
+        await harness.deliver(KnownPods(WORKERS[1], 2, ["u", "leftover"]))
+        answer = harness.post(GetPodStatus("", "n", "p"))
+        await harness.deliver(PodObserved("leftover", b"", "terminating"))
+        await harness.settle()
+        assert not answer.done()
+        await harness.deliver(seen())
+        assert (await answer).pod
+        assert not (await harness.deliver(GetPodStatus("other"))).pod, "later ones do not wait"
 
 
 async def test_a_question_about_a_known_pod_does_not_wait_for_the_other_pods(tmp_path):
