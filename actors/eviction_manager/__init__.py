@@ -3,6 +3,7 @@
 actor.py              the rounds: observe, decide, clean up, evict; round_timer.py: when the next one takes place
 thresholds.py         which thresholds are met, which conditions hold; resources.py: signals, resources and conditions
 signals.py            reads the eviction signals
+pressure_report.py    tells `supervise status` the conditions and what they follow from
 memory_notices.py     the kernel's notifications that memory runs short
 usage.py              the usage of a pod; usage_reader.py reads it, writable_layers.py asks the runtime
 ranking.py            which pod is evicted first; explanation.py: the message of an eviction

@@ -20,6 +20,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.linux import cgroup_tree
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
+from supervision.protocol import FORK_SERVER
 
 from .limit_check import LimitCheck
 from .local_storage import is_limited
@@ -28,6 +29,7 @@ from .node_cleanup import NodeCleanup
 from .node_observer import NodeObservations, NodeObserver
 from .oom_watcher import OomWatcher
 from .pod_evictions import REPEAT_SECONDS, PodEvictions
+from .pressure_report import PressureReport
 from .resources import RESOURCE_OF, reclaims
 from .round_timer import ROUND_SECONDS, RoundTimer
 from .thresholds import SignalObservation, ThresholdTracker, for_layout, still_met, watched
@@ -58,6 +60,7 @@ class EvictionManager(Actor):
         self._has_reported = self.incarnation > 1
         period = float(agent.config.evictionPressureTransitionPeriod)
         self._tracker = ThresholdTracker(self._watched, period, self._conditions, self._clock())
+        self._pressure = PressureReport(lambda state: self.tell(FORK_SERVER, state), self._clock)
         self._observer = NodeObserver(self, agent, tree, self._host)
         self._usage = UsageReader(self, agent, tree, self._runtime)
         self._cleanup = NodeCleanup(self, agent.workers)
@@ -92,6 +95,7 @@ class EvictionManager(Actor):
         observed, now = await self._observer.observe(disks=disks), self._clock()
         verdict = self._tracker.observe(observed.signals, now, observed.layout)
         self._set_conditions(verdict.conditions, observed.signals)
+        self._pressure.observed(verdict.conditions, verdict.met, observed.signals)
         if verdict.due:
             await self._reclaim(verdict.due, observed, now)
         return observed

@@ -41,6 +41,8 @@ class EvictionDecision(msgspec.Struct, frozen=True):
     """The conditions that are true."""
     due: tuple[Threshold, ...]
     """The thresholds met for their whole grace period and observed just now, the most urgent one first."""
+    met: tuple[Threshold, ...] = ()
+    """The thresholds met, also for less than their grace period."""
 
 
 def watched(config: KubeletConfiguration) -> tuple[Threshold, ...]:
@@ -106,7 +108,8 @@ class ThresholdTracker:
         }
         due = [one for one in met if now - self._met_since[one] >= one.grace_seconds]
         self._due_thresholds = frozenset(due)
-        return EvictionDecision(frozenset(self._last_met), tuple(one for one in due if one.signal in observed))
+        observed_due = tuple(one for one in due if one.signal in observed)
+        return EvictionDecision(frozenset(self._last_met), observed_due, tuple(met))
 
     def _is_met(self, threshold: Threshold, observed: Mapping[str, SignalObservation]) -> bool:
         if threshold.signal not in observed:

@@ -8,9 +8,10 @@ arguments.py           the arguments of `doctor`
 certificate_checks.py  certificates on the disk
 cluster_checks.py      the API server: connection, version, clock; with the typed client of the `kubernetes` package
 command.py             runs the checks and shows their findings
+disk_checks.py         the file systems of pods, images and writable layers
 dns_checks.py          the DNS servers that pods get, and whether they answer
 finding.py             the result of a check
-host_checks.py         kernel, cgroups, swap, disk, ports, static pods
+host_checks.py         kernel, cgroups, swap, ports, static pods
 node_checks.py         this node at the API server: its identity, its Node object, its Lease
 permissions.py         the permissions that the node needs at the API server
 pod_causes.py          why a pod does not run, from its status and its events

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
@@ -15,6 +16,7 @@ from actors.api_clients.messages import RecentEvent
 from actors.config_controller.messages import Flagz
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
+from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
 from actors.shared.kube.names import SOURCE_API
 from supervision.cli.command import RefusedStart
@@ -29,6 +31,14 @@ from .pod_causes import cause, last_end, running_statuses
 _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR, CLIENT)
 _PORT: Final = re.compile(r"port (\d+)")
 _CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
+_RELIEFS: Final = MappingProxyType(
+    {
+        MEMORY_PRESSURE: "ps -eo rss,pid,args --sort=-rss | head: end what is too large, or give the pods limits",
+        DISK_PRESSURE: "free space on the disk that is named; supervise logs eviction_manager: what the agent removes",
+        PID_PRESSURE: "ps -eo nlwp,pid,args --sort=-nlwp | head: end what has too many, or raise kernel.pid_max",
+    }
+)
+"""What ends each pressure of the node."""
 RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
 """A pod that is still terminating this many seconds after its grace period does not end by itself."""
@@ -69,6 +79,8 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
         if port := _PORT.fullmatch(reason.subject):
             remedy = f"ss -ltnp 'sport = :{port[1]}': end who listens, or set another port"
             yield failure("ports", f"{reason.subject}: {reason.text}", remedy)
+        elif remedy := _RELIEFS.get(reason.subject, ""):
+            yield failure("pressure", f"{reason.subject}: {reason.text}", remedy)
         elif pid := _CONTINUE.search(reason.text):
             yield made("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
         else:

@@ -143,7 +143,8 @@ def findings(context: Context) -> Iterator[Finding]:
     elif flagz is not None and flagz.waiting:
         yield from _run_check("start", lambda: host_checks.restart(agent, problems))
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
-    yield from _run_checks("host", host_checks.checks(agent, running=running))
+    images = runtime_checks.image_directories(agent) if running or not agent.managed_runtime else {}
+    yield from _run_checks("host", host_checks.checks(agent, running=running, images=images))
     yield from _run_checks("certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree)))
     if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
         yield from _run_check("API server", lambda: _cluster(agent))

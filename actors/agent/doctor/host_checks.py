@@ -1,4 +1,4 @@
-"""Kernel, cgroups, swap, disk, ports and static pods of this host."""
+"""Kernel, cgroups, swap, ports and static pods of this host."""
 
 from __future__ import annotations
 
@@ -16,29 +16,16 @@ from actors.agent import start_checks
 from actors.agent.other_kubelets import kubelet_here
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
-from actors.shared.config.fields.eviction import Amount, thresholds
 from actors.shared.config.start import preflight
-from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_tree import find
-from actors.shared.linux.mountinfo import Mount, MountInfoError
 
+from .disk_checks import disks
 from .dns_checks import dns
 from .finding import Finding, failure, ok, unknown, warning
 
 OLDEST_KERNEL: Final = (4, 19)
 """The oldest long-term kernel that Kubernetes names."""
 NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
-LOW_SHARE: Final = 0.10
-"""The default of evictionHard nodefs.available; inodes 5 %."""
-LOW_INODE_SHARE: Final = 0.05
-_SPACE: Final = "nodefs.available"
-_INODES: Final = "nodefs.inodesFree"
-_DEFAULTS: Final = MappingProxyType({_SPACE: Amount(percent=10.0), _INODES: Amount(percent=5.0)})
-_SHUT_DOWN: Final = {
-    "emergency_ro": "is read-only since an error",
-    "shutdown": "is shut down",
-}
-"""Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
 """Fields of the configuration that have a check of their own: cgroups, swap, certificates."""
 _SYSTEMD: Final = "run/systemd/system"
@@ -112,57 +99,6 @@ def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
         yield failure("swap", f"on: {', '.join(areas)}", "swapoff -a, or failSwapOn: false")
 
 
-def disk(path: str, evicts: Mapping[str, Amount] = _DEFAULTS, proc: str = "/proc") -> Iterator[Finding]:
-    """The file system of the root directory, or of the nearest directory above it that exists. `evicts`: the amounts
-    of evictionHard, by signal."""
-    place = Path(path)
-    while not place.is_dir():
-        place = place.parent
-    found = os.statvfs(place)
-    space = found.f_bavail / found.f_blocks if found.f_blocks else 1.0
-    inodes = found.f_favail / found.f_files if found.f_files else 1.0
-    mount = _mount_of(place, proc)
-    top = shlex.quote(mount.point if mount is not None else str(place))
-    text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
-    if found.f_flag & os.ST_RDONLY:
-        bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
-        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
-    elif wrong := _is_shut_down(mount):
-        yield failure("disk", f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
-    elif _is_below(evicts.get(_SPACE), found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize):
-        yield failure("disk", f"{text}: DiskPressure", f"free space: du -xah {top} | sort -h | tail")
-    elif _is_below(evicts.get(_INODES), found.f_favail, found.f_files):
-        yield failure("disk", f"{text}: DiskPressure", f"remove files: du --inodes -x {top} | sort -n | tail")
-    elif space < LOW_SHARE:
-        yield warning("disk", f"{text}: nearly full", f"free space: du -xah {top} | sort -h | tail")
-    elif inodes < LOW_INODE_SHARE:
-        yield warning("disk", f"{text}: nearly full", f"remove files: du --inodes -x {top} | sort -n | tail")
-    else:
-        yield ok("disk", text)
-
-
-def _is_below(amount: Amount | None, available: int, capacity: int) -> bool:
-    """Whether less than the amount is available. A file system without a capacity, as btrfs for inodes, counts none."""
-    return amount is not None and capacity > 0 and available < amount.of(capacity)
-
-
-def _mount_of(place: Path, proc: str) -> Mount | None:
-    """The mount that the path is on; None: not known."""
-    try:
-        return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
-    except (OSError, MountInfoError):
-        return None
-
-
-def _is_shut_down(mount: Mount | None) -> str:
-    """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
-    as `rw`."""
-    for option, text in _SHUT_DOWN.items():
-        if mount is not None and option in mount.super_options:
-            return f"the file system of {mount.source} {text}"
-    return ""
-
-
 def ports(agent: Agent) -> Iterator[Finding]:
     """Whether the ports are free for an agent that is not running."""
     config = agent.config
@@ -222,14 +158,15 @@ def restart(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding
             yield failure("start", text, "correct it before a restart, or supervise config rollback")
 
 
-def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
-    """All checks of this host. `running`: the agent runs and listens on its ports."""
+def checks(
+    agent: Agent, *, running: bool, images: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Iterator[Finding]]:
+    """All checks of this host. `running`: the agent runs and listens on its ports. `images`: as for `disks`."""
     yield user(os.geteuid())
     yield kernel(platform.release())
     yield cgroups(agent.config.cgroupDriver, refused=agent.config.failCgroupV1 and not running)
     yield swap(_swaps(), allowed=not agent.config.failSwapOn)
-    hard = {limit.signal: limit.amount for limit in thresholds(agent.config) if not limit.grace_seconds}
-    yield disk(agent.root_dir, hard)
+    yield disks(agent, images)
     if not running:
         yield ports(agent)
     yield dns(agent)

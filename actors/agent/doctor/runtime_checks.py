@@ -18,10 +18,12 @@ from actors.container_runtime.errors import MissingPrograms, RuntimeSetupError
 from actors.container_runtime.host import look
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.presence import warning as absence
+from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, EndpointError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+from actors.shared.cri.stats import ImageFileSystems
 from supervision.cli.signals import is_stopped
 from supervision.errors import UNREADABLE
 from supervision.time_scale import scaled
@@ -88,6 +90,27 @@ def unprepared(agent: Agent) -> RuntimeSetupError | None:
     except RuntimeSetupError as error:
         return error
     return None
+
+
+def image_directories(agent: Agent) -> dict[str, str]:
+    """Where the runtime has images and writable layers, by the names of these disks in eviction signals; empty: it does
+    not tell."""
+    try:
+        found = asyncio.run(_ask_file_systems(agent))
+    except (CriError, EndpointError, TimeoutError):
+        return {}
+    images = next((one.mountpoint for one in found.images if one.mountpoint), "")
+    layers = next((one.mountpoint for one in found.containers if one.mountpoint), images)
+    return {IMAGE_DISK: images, CONTAINER_DISK: layers} if images else {}
+
+
+async def _ask_file_systems(agent: Agent) -> ImageFileSystems:
+    client = CriClient(agent.runtime_endpoint, agent.image_endpoint)
+    try:
+        async with asyncio.timeout(scaled(SECONDS)):
+            return await client.image_fs_info()
+    finally:
+        await client.close()
 
 
 def _stopped_process(endpoint: str) -> int:

@@ -12,10 +12,12 @@ from actors.eviction_manager import writable_layers
 from actors.eviction_manager.messages import PreemptPods
 from actors.image_manager.messages import RemoveUnusedImages
 from actors.pod_workers.messages import KillPod, RemoveDeadContainers
+from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import Unavailable
 from actors.status_manager.messages import GetActivePods
 from supervision.actor import AskError, DisposableError
-from supervision.process_messages import Hello
+from supervision.process_messages import Hello, ServiceState
+from supervision.protocol import FORK_SERVER
 
 from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed
 
@@ -349,3 +351,16 @@ async def test_for_process_ids_the_pod_with_most_processes_is_evicted(node: Made
     async with node.start(evictionHard={"pid.available": "10%"}) as manager:
         await manager.advance(1.0)
         assert killed(manager) == ["forks"]
+
+
+async def test_status_is_told_of_a_pressure_until_it_is_over(node: MadeUpNode) -> None:
+    node.set_free(50)
+    async with node.start(evictionPressureTransitionPeriod=Duration.parse("30s"), standalone=True) as manager:
+        await manager.advance(1.0)
+        (told,) = [one for one in manager.sent(ServiceState, FORK_SERVER) if one.text]
+        assert (told.service, told.text) == ("MemoryPressure", "memory.available is 0 MiB (5%), below 0 MiB")
+        node.set_free(500)
+        await manager.advance(60.0)
+        assert [bool(one.text) for one in manager.sent(ServiceState, FORK_SERVER)] == [
+            True, False, False, True, False,
+        ]  # fmt: skip

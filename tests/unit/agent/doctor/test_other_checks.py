@@ -243,6 +243,14 @@ def test_a_start_that_would_be_refused_is_not_advised_before_what_refuses_it_is_
     assert other.remedy == "supervise start --x"
 
 
+@pytest.mark.parametrize("condition", ["MemoryPressure", "DiskPressure", "PIDPressure"])
+def test_a_pressure_of_the_node_is_a_failure_with_what_ends_it(condition: str) -> None:
+    trouble = Trouble(condition, "x is 5, below 10%", 60.0, "eviction_manager")
+    (found,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[], troubles=[trouble]))
+    assert (found.level, found.text) == (Level.FAILURE, f"{condition}: x is 5, below 10%, for 1m")
+    assert found.remedy.partition(" ")[0] in ("ps", "free")
+
+
 def test_each_refused_manifest_is_a_warning() -> None:
     states = [SourceState("file", "/p", True, 2, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
     found = list(agent_checks.manifests(PodSources(states, ready=False)))

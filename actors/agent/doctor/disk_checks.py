@@ -1,0 +1,116 @@
+"""The file systems of this host: room for pods, images and writable layers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from actors.eviction_manager.resources import NODE_DISK
+from actors.eviction_manager.signals import layout_of, read_disks
+from actors.eviction_manager.thresholds import for_layout, watched
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.eviction import Amount
+from actors.shared.linux import mountinfo
+from actors.shared.linux.mountinfo import Mount, MountInfoError
+
+from .finding import Finding, failure, ok, warning
+
+LOW_SHARE: Final = 0.10
+"""The default of evictionHard nodefs.available; inodes 5 %."""
+LOW_INODE_SHARE: Final = 0.05
+_DEFAULTS: Final = MappingProxyType(
+    {"nodefs.available": Amount(percent=10.0), "nodefs.inodesFree": Amount(percent=5.0)}
+)
+_SHUT_DOWN: Final = {
+    "emergency_ro": "is read-only since an error",
+    "shutdown": "is shut down",
+}
+"""Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
+
+
+def disks(agent: Agent, images: Mapping[str, str]) -> Iterator[Finding]:
+    """Each file system whose space decides on DiskPressure. `images`: the directories of `imagefs` and `containerfs`,
+    as far as the runtime tells them."""
+    places = {name: str(_nearest(path)) for name, path in {NODE_DISK: agent.root_dir, **images}.items()}
+    read = read_disks([*places.values()])
+    figures = {name: read[place] for name, place in places.items() if place in read}
+    limits = for_layout(watched(agent.config), layout_of(figures))
+    hard = {limit.signal: limit.amount for limit in limits if not limit.grace_seconds}
+    together: dict[int, tuple[str, list[str]]] = {}
+    for name, (device, *_) in figures.items():
+        together.setdefault(device, (places[name], []))[1].append(name)
+    for path, names in together.values():
+        yield from disk(path, hard, names=names)
+
+
+def disk(
+    path: str, evicts: Mapping[str, Amount] = _DEFAULTS, proc: str = "/proc", names: Sequence[str] = (NODE_DISK,)
+) -> Iterator[Finding]:
+    """The file system of a directory, or of the nearest directory above it that exists. `evicts`: the amounts of
+    evictionHard, by signal; `names`: those of this file system in signals."""
+    place = _nearest(path)
+    found = os.statvfs(place)
+    space = found.f_bavail / found.f_blocks if found.f_blocks else 1.0
+    inodes = found.f_favail / found.f_files if found.f_files else 1.0
+    mount = _mount_of(place, proc)
+    top = shlex.quote(mount.point if mount is not None else str(place))
+    text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
+    if found.f_flag & os.ST_RDONLY:
+        bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
+        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
+    elif wrong := _is_shut_down(mount):
+        yield failure("disk", f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
+    elif below := _below(evicts, names, "available", found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize):
+        yield failure("disk", f"{text}: DiskPressure, {below}", f"free space: du -xah {top} | sort -h | tail")
+    elif below := _below(evicts, names, "inodesFree", found.f_favail, found.f_files):
+        yield failure("disk", f"{text}: DiskPressure, {below}", f"remove files: du --inodes -x {top} | sort -n | tail")
+    elif space < LOW_SHARE:
+        yield warning("disk", f"{text}: nearly full", f"free space: du -xah {top} | sort -h | tail")
+    elif inodes < LOW_INODE_SHARE:
+        yield warning("disk", f"{text}: nearly full", f"remove files: du --inodes -x {top} | sort -n | tail")
+    else:
+        yield ok("disk", text)
+
+
+def _below(evicts: Mapping[str, Amount], names: Sequence[str], what: str, available: int, capacity: int) -> str:
+    """The threshold that is met: the largest, as that of images where they share a disk; '' for none. A file system
+    without a capacity, as btrfs for inodes, counts none."""
+    limits = {f"{name}.{what}": evicts[f"{name}.{what}"] for name in names if f"{name}.{what}" in evicts}
+    met = {signal: amount for signal, amount in limits.items() if capacity > 0 and available < amount.of(capacity)}
+    if not met:
+        return ""
+    signal = max(met, key=lambda one: met[one].of(capacity))
+    return f"evictionHard {signal} {_amount_text(met[signal])}"
+
+
+def _amount_text(amount: Amount) -> str:
+    return f"{amount.percent or 0:g}%" if amount.absolute is None else str(amount.absolute)
+
+
+def _nearest(path: str) -> Path:
+    """The directory, or the nearest one above it that exists."""
+    place = Path(path)
+    while not place.is_dir():
+        place = place.parent
+    return place
+
+
+def _mount_of(place: Path, proc: str) -> Mount | None:
+    """The mount that the path is on; None: not known."""
+    try:
+        return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
+    except (OSError, MountInfoError):
+        return None
+
+
+def _is_shut_down(mount: Mount | None) -> str:
+    """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
+    as `rw`."""
+    for option, text in _SHUT_DOWN.items():
+        if mount is not None and option in mount.super_options:
+            return f"the file system of {mount.source} {text}"
+    return ""

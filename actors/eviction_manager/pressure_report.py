@@ -1,0 +1,63 @@
+"""Reports the pressure conditions of the node to `supervise status`, each with the signals that are below a
+threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
+from actors.shared.config.fields.eviction import Amount, Threshold
+from supervision.process_messages import ServiceState
+
+from .resources import CONDITION_OF, RESOURCE_OF
+from .thresholds import SignalObservation
+
+CONDITIONS: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
+_HELD: Final = "nothing is below its threshold any more; it stays for evictionPressureTransitionPeriod"
+_IN_BYTES: Final = ("memory", "ephemeral-storage")
+
+
+class PressureReport:
+    """`tell` gets each change; `clock`: CLOCK_MONOTONIC."""
+
+    def __init__(self, tell: Callable[[ServiceState], None], clock: Callable[[], float]) -> None:
+        self._tell, self._clock = tell, clock
+        self._seen: dict[str, SignalObservation] = {}
+        self._told: dict[str, str] = {}
+        """The last text of each condition; a missing one: this incarnation has told nothing yet."""
+
+    def observed(
+        self, conditions: Collection[str], met: Sequence[Threshold], signals: Mapping[str, SignalObservation]
+    ) -> None:
+        """`conditions`: those that are true; `met`: the thresholds that are met. A signal that is missing is as it was
+        observed last."""
+        self._seen |= signals
+        for name in CONDITIONS:
+            told = text(name, met, self._seen) if name in conditions else ""
+            if self._told.get(name) != told:
+                self._told[name] = told
+                self._tell(ServiceState(name, told, self._clock()))
+
+
+def text(condition: str, met: Sequence[Threshold], signals: Mapping[str, SignalObservation]) -> str:
+    """Why the condition is true. A signal that was not observed is named without its amount. Pure."""
+    below = [_below(one, signals.get(one.signal)) for one in met if CONDITION_OF[one.signal] == condition]
+    return "; ".join(dict.fromkeys(below)) or _HELD
+
+
+def _below(threshold: Threshold, seen: SignalObservation | None) -> str:
+    name, in_bytes = threshold.signal, RESOURCE_OF[threshold.signal] in _IN_BYTES
+    limit = _amount_text(threshold.amount, in_bytes)
+    if seen is None:
+        return f"{name} was below {limit}"
+    share = f" ({seen.available / seen.capacity:.0%})" if seen.capacity else ""
+    return f"{name} is {_number(seen.available, in_bytes)}{share}, below {limit}"
+
+
+def _amount_text(amount: Amount, in_bytes: bool) -> str:
+    return f"{amount.percent or 0:g}%" if amount.absolute is None else _number(amount.absolute, in_bytes)
+
+
+def _number(value: int, in_bytes: bool) -> str:
+    return f"{value >> 20} MiB" if in_bytes else str(value)
