@@ -69,7 +69,7 @@ test: venv try-deps  ## every test, those with real containers too (as root)
 
 .PHONY: test-quick
 test-quick: venv  ## the tests that start no process of the agent; TEST_FLAGS= chooses some
-	@exec $(PYTHON) -m pytest -m "not tree and not node and not packages and not host" -n $(CORES) --dist loadfile $(TEST_FLAGS)
+	@exec $(PYTHON) -m pytest -m "not tree and not node and not packages and not host" -n $$(($(CORES) + 2)) --dist loadfile $(TEST_FLAGS)
 
 .PHONY: test-packages
 test-packages: deps venv  ## build package and image, install and start them: as root, ten minutes, with a mirror of Debian

@@ -55,10 +55,11 @@ PHASES = (
         "unit and one actor",
         "not tree and not node and not packages and not host and not alone",
         parallel=True,
+        more=2,
         folders=("tests",),
     ),
-    Phase("real processes", "tree and not node and not alone", parallel=True, more=1),
-    Phase("real containers", "node and not alone", parallel=True, more=1),
+    Phase("real processes", "tree and not node and not alone", parallel=True, more=3),
+    Phase("real containers", "node and not alone", parallel=True, more=2),
     Phase("alone", "alone", parallel=False),
 )
 

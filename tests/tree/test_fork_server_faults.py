@@ -116,6 +116,7 @@ def test_a_stopped_process_is_a_hang(tmp_path: Path) -> None:
         assert "stopped by a signal" in str(incident["detail"])
 
 
+@pytest.mark.alone  # on a busy machine a loop gets as much processor time as on a quiet one
 def test_a_hang_of_the_default_policy_is_replaced_within_twelve_seconds(tmp_path: Path) -> None:
     numbers = itertools.count()
 
