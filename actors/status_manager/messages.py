@@ -65,6 +65,10 @@ class PodObserved(Message, frozen=True):
     termination_step: TerminationStep = ""
     last_error: str = ""
     """The error of the last try of the next step; empty: none."""
+    slow_call: str = ""
+    """The CRI method that the worker has waited for long; empty: none."""
+    slow_since: float = 0.0
+    """When that call began, seconds since 1970."""
     pulls: list[tuple[float, float]] = []
     """Begin and end, seconds since 1970, of each image pull that the pod's start waited for."""
     resize: Resize | None = None
@@ -163,9 +167,11 @@ class PodStatusFound(Message, frozen=True):
     status: bytes
     """JSON of the v1 PodStatus."""
     worker_phase: str = ""
-    """This and the next two fields: see PodObserved."""
+    """This and the next four fields: see PodObserved."""
     termination_step: str = ""
     last_error: str = ""
+    slow_call: str = ""
+    slow_since: float = 0.0
 
 
 class GetLivePods(Question["LivePods"], frozen=True):

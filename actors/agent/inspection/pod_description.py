@@ -69,6 +69,9 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     yield "Worker", f"{found.worker or '-'}{phase}"
     if report is not None and report.termination_step:
         yield "Ending", f"waits for its {report.termination_step}"
+    if report is not None and report.slow_call:
+        since = pod_rows.whole_seconds(now - report.slow_since)
+        yield "Waits for", f"the runtime, which has not answered {report.slow_call} for {since}"
     if report is not None and report.last_error:
         yield "Last error", report.last_error
     yield "Started", _time(status.get("startTime"), now)

@@ -22,10 +22,11 @@ from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
-from actors.pod_workers.pod.results import Interrupted, RoundStarted, RoundSucceeded, TryFailed
+from actors.pod_workers.pod.results import CallSlow, Interrupted, RoundStarted, RoundSucceeded, TryFailed
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import ContainerInstance, PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.shared.cri.calls_in_progress import CallsInProgress
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
@@ -60,6 +61,7 @@ class PodWorker:
         state = PodState(uid=uid, started_at=services.clock(), wanted=wanted, view=view, due=0.0)
         self._run = Execution(services, state)
         self._cgroup = CgroupWatch()
+        self._calls = CallsInProgress(services.actor.after, services.clock, self._tell_slow_call)
 
     @property
     def state(self) -> PodState:
@@ -155,6 +157,7 @@ class PodWorker:
     async def run(self) -> None:
         """Run until nothing of the pod is left."""
         run = self._run
+        self._calls.watch()
         while self.state.phase is not PodWorkerPhase.FINISHED:
             await self._sleep()
             run.report(RoundStarted())
@@ -176,6 +179,14 @@ class PodWorker:
             if failures and self.state.retry.failures == failures:
                 run.report(RoundSucceeded())
             run.publish()
+
+    def _tell_slow_call(self) -> None:
+        """The runtime has not answered a call for long, or answers it at last."""
+        method, since = self._calls.oldest
+        self._run.report(CallSlow(method, since))
+        if method:
+            self._services.actor.log.info("pod %s: the runtime has not answered %s yet", self.state.label, method)
+        self._run.publish()
 
     def _operation(self) -> str:
         """The kubelet's name for the next synchronization."""

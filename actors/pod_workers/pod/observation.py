@@ -51,6 +51,8 @@ def observed(state: PodState) -> PodObserved:
         resize=state.resizing.status(),
         actual_resources=transitional(state),
         last_error=state.retry.trouble,
+        slow_call=state.view.slow_call[0],
+        slow_since=state.view.slow_call[1],
     )
 
 

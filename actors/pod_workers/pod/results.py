@@ -73,9 +73,22 @@ class RuntimeObserved(PodEvent, frozen=True):
             # the PLEG's relist started later, finished sooner, and reports a change only once
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
         view = PodView(runtime=with_addresses(self.runtime, known), stale=False, unlisted=state.unlisted)
+        view = replace(view, slow_call=state.view.slow_call)
         from_here = replace(with_lost(state, self.runtime), view=view)
         there = {instance.id for instance in self.runtime.containers} | state.unlisted.running
         return without_waiting(from_here, self.runtime).with_instances_of(there)
+
+
+class CallSlow(PodEvent, frozen=True):
+    """A call to the runtime takes long."""
+
+    method: str
+    """'': no call does any more."""
+    since: float
+    """Seconds since 1970."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, view=replace(state.view, slow_call=(self.method, self.since)))
 
 
 class UnlistedFound(PodEvent, frozen=True):

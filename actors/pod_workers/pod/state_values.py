@@ -26,6 +26,8 @@ class PodView(msgspec.Struct, frozen=True, kw_only=True):
     containers: dict[str, str] = {}
     """Ids of the containers created since the last look, with their sandboxes."""
     unlisted: UnlistedContainers = NOTHING
+    slow_call: tuple[str, float] = ("", 0.0)
+    """The CRI method that the pod worker has waited for long, and since when, seconds since 1970; '': none."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

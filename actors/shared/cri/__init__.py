@@ -1,6 +1,7 @@
 """The container runtime interface (CRI v1): the client, and the runtime's answers as small values.
 
 adoption.py            creates a sandbox or container, or adopts the result of an earlier create with the same name
+calls_in_progress.py   the slow calls of a task, and of the tasks that it starts
 checked_answers.py     checks names, IDs and counts in the runtime's answers
 cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not report
 cni_config.py          reads the pods' networks from a CNI configuration list
@@ -30,4 +31,5 @@ stats.py               resource usage of containers and the image store, measure
 stats_calls.py         the calls for statistics of containers; statistics of sandboxes come from cgroups
 stats_conversion.py    converts the runtime's statistics to the values of stats.py
 transport.py           transports CRI calls to a runtime: gRPC over a Unix socket
+watched_transport.py   a transport whose calls are known to the CallsInProgress of their task
 """

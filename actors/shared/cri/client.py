@@ -29,6 +29,7 @@ from .output_transport import OutputTransport
 from .sandbox_calls import SandboxCalls
 from .stats_calls import StatsCalls
 from .transport import GrpcTransport, Transport
+from .watched_transport import WatchedTransport
 
 API_VERSION: Final = "0.1.0"
 """The version of CRI in the request and in the answer of Version."""
@@ -63,7 +64,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     ) -> CriClient:
         """A client with this transport, for a fake in the same process."""
         client = cls.__new__(cls)
-        client._runtime = client._images = client._outputs = transport
+        client._runtime = client._images = client._outputs = WatchedTransport(transport)
         client._deadlines, client._polling = deadlines, polling
         return client
 
@@ -116,4 +117,5 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
 
 def measured(transport: Transport, metrics: Metrics | None) -> Transport:
     """`metrics`: None if calls are not measured."""
-    return transport if metrics is None else MeasuredTransport(transport, metrics)
+    known = WatchedTransport(transport)
+    return known if metrics is None else MeasuredTransport(known, metrics)

@@ -30,5 +30,12 @@ def status_of(found: TrackedPod | None, uid: str) -> PodStatusFound:
         return PodStatusFound(uid, b"", b"")
     seen = found.observed
     return PodStatusFound(
-        found.uid, seen.pod, codec.encode(found.status), seen.worker_phase, seen.termination_step, seen.last_error
+        found.uid,
+        seen.pod,
+        codec.encode(found.status),
+        seen.worker_phase,
+        seen.termination_step,
+        seen.last_error,
+        seen.slow_call,
+        seen.slow_since,
     )

@@ -115,8 +115,9 @@ def test_a_narrow_terminal_gets_all_of_it_in_folded_lines() -> None:
 
 
 def test_describe_shows_what_the_end_of_a_pod_waits_for() -> None:
-    report = PodStatusFound("u", b"", b"", "terminating", "volumes", "device is busy")
-    assert "Ending: waits for its volumes\nLast error: device is busy" in text(report=report)
+    report = PodStatusFound("u", b"", b"", "terminating", "volumes", "device is busy", "StopPodSandbox", NOW - 95)
+    slow = "Waits for: the runtime, which has not answered StopPodSandbox for 95s"
+    assert f"Ending: waits for its volumes\n{slow}\nLast error: device is busy" in text(report=report)
     assert "Worker: pod_workers/worker/0, terminating" in text(report=report)
 
 
