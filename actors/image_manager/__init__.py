@@ -7,6 +7,7 @@ pull_backoff.py        pauses after failures; pull_events.py: the events; pull_r
 credential_lookup.py   which credentials a pull tries: keyring.py, node_credentials.py, credential_plugins.py
 pull_records.py        which pods may use a present image; pull_record_store.py keeps the records
 image_collector.py     image garbage collection, which garbage_collection.py decides
+built_images.py        the images that a managed runtime has from the start
 running_containers.py  the containers of pods that run, whatever the runtime lists
 image_reference.py     image references: their grammar, tag and digest, and the default pull policy
 plugin_process.py      runs a credential plug-in once: the JSON request on its stdin, the answer on its stdout

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, cast
 
 from actors.api_clients.messages import EVENT_CLIENT, node_event
@@ -40,11 +40,12 @@ class ImageCollector:
         node_name: str = "",
         clock: Callable[[], float] = time.monotonic,
         running: Callable[[], set[str]] = set,
+        kept: Collection[str] = (),
     ) -> None:
         """`node_name` is empty for a standalone agent. `running`: the IDs of the containers and sandboxes that have a
-        process."""
+        process. `kept`: the IDs of images that are never collected."""
         self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
-        self._running = running
+        self._running, self._kept = running, kept
         self._clock, self._started_at = clock, clock()
         self._pulls, self._node_name = records, node_name
         self._records: dict[str, ImageRecord] = {}
@@ -135,8 +136,11 @@ class ImageCollector:
         running = self._running()
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers) | await self._mounted_images(images, containers), self._clock()
-        self._records = observe(self._records, ((i.id, i.size_bytes, is_exempt(i)) for i in images), in_use, now)
+        self._records = observe(self._records, ((i.id, i.size_bytes, self._is_exempt(i)) for i in images), in_use, now)
         return images, in_use, now, await self._unlisted(running - {one.id for one in containers})
+
+    def _is_exempt(self, image: Image) -> bool:
+        return is_exempt(image) or image.id in self._kept
 
     async def _unlisted(self, unlisted: set[str]) -> str:
         """Why no image may be removed now, '' if nothing is against it: a container runs that the runtime does not

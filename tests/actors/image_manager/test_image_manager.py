@@ -31,6 +31,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from proto import cri_pb2 as cri
 from supervision.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
+from tests.support.fake_cri.images import image_id
 from tests.support.fake_cri.world import Container
 
 IMAGE = "registry.test/app:1"
@@ -44,15 +45,15 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     return runtime
 
 
-def tell(story: Story, fake: FakeRuntime, root_dir: str = "", **config: Any) -> None:
+def tell(story: Story, fake: FakeRuntime, root_dir: str = "", *, managed: bool = False, **config: Any) -> None:
     """Without a `root_dir` a new one."""
     if not root_dir:
         with tempfile.TemporaryDirectory() as root_dir:
-            tell(story, fake, root_dir, **config)
+            tell(story, fake, root_dir, managed=managed, **config)
         return
 
     async def run() -> None:
-        context = Agent(config=KubeletConfiguration(**config), root_dir=root_dir)
+        context = Agent(config=KubeletConfiguration(**config), root_dir=root_dir, managed_runtime=managed)
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
             await story(harness, fake)
 
@@ -255,6 +256,21 @@ def test_a_full_disk_removes_unused_images_only(fake):
 
     add_image(fake, IMAGE)
     tell(story, fake, **AGELESS)
+
+
+@pytest.mark.parametrize("managed", [True, False])
+def test_an_image_that_the_agent_has_built_stays_on_a_full_disk(fake, monkeypatch, managed):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [10**12, 10]
+        await harness.ask(wanted())
+        await harness.advance(COLLECT_SECONDS)
+        await harness.deliver(RemoveUnusedImages())
+        names = [name for one in (await harness.deliver(GetImages())).images for name in one.names]
+        assert (IMAGE in names) is managed
+
+    add_image(fake, IMAGE)
+    monkeypatch.setattr(module, "built_images", lambda root: {image_id(IMAGE)})
+    tell(story, fake, managed=managed, **AGELESS)
 
 
 def test_no_image_is_removed_while_a_container_runs_that_the_runtime_does_not_list(fake, running, caplog):
