@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
+from actors.shared.linux.directories import make_path
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
 
@@ -65,6 +67,8 @@ async def admit(run: Execution, effect: Admit) -> None:
         raise AskError(f"container_manager answered: {why}")
     run.report(Counted())
     # only after admission, so that a refused pod mounts nothing and leaves no directory on the host
+    with suppress(OSError):  # the first who needs it reports that
+        make_path(services.agent.pod_dir(run.state.uid), 0o750)  # also without volumes: by it `reset` knows the pod
     mounted = await run.unless_terminating(_mount(run, pod))
     if mounted is None:
         return

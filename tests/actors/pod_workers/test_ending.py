@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -391,3 +392,18 @@ async def test_a_hook_without_a_host_is_called_at_the_pods_address_or_on_the_hos
         await node.remove()
         await node.until(lambda: len(called) == 2)
     assert all(each.startswith(host) for each in called), called
+
+
+async def test_a_pod_whose_image_is_missing_has_a_directory_until_it_is_gone(tmp_path: Path) -> None:
+    """Without volumes, too: `reset` knows by it that the sandbox, the cgroup and the logs are this agent's."""
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        del node.fake.images.here[next(name for name in node.fake.images.here if "busybox" in name)]
+        await node.want(pod())
+        await node.until(lambda: node.count_of("RunPodSandbox") == 1)
+        directory = tmp_path / "root/pods/u"
+        assert directory.stat().st_mode & 0o777 == 0o750
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert not directory.exists()
