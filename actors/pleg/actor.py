@@ -147,8 +147,9 @@ class Pleg(Actor):
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
     async def _sweep_shims(self) -> None:
-        if self._health_check.health.ready and time.monotonic() - self._listed_at <= SHIMS_SECONDS:
-            await self._repairs.sweep_shims(self._ids)
+        list_age = time.monotonic() - self._listed_at
+        if self._health_check.health.ready and list_age <= SHIMS_SECONDS:
+            await self._repairs.sweep_shims(self._ids, list_age)
 
     def _count_running(self, sandboxes: list[Sandbox], containers: list[CriContainer]) -> None:
         self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))

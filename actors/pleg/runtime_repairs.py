@@ -92,10 +92,12 @@ class RuntimeRepairs:
         if self._unlisted and now >= self._reloads.not_before and self._has_room():
             await self._reload(now)
 
-    async def sweep_shims(self, listed: frozenset[str]) -> None:
-        """End shims of containerd for containers that it does not know, and release addresses of such sandboxes."""
+    async def sweep_shims(self, listed: frozenset[str], list_age: float) -> None:
+        """End shims of containerd for containers that it does not know, and release addresses of such sandboxes.
+        `listed`: all ids of the last relist; `list_age`: the seconds since its start."""
         socket, managed = self._agent.runtime_endpoint.removeprefix("unix://"), self._agent.managed_runtime
-        arguments = {"socket": socket, "known": sorted(listed), "now": time.time(), "managed": managed}
+        now = time.time()
+        arguments = {"socket": socket, "known": sorted(listed), "now": now, "managed": managed, "list_age": list_age}
         try:
             found = await self._actor.disposable(SWEEP_SHIMS, arguments, deadline=SHIMS_SECONDS)
         except DisposableError as error:

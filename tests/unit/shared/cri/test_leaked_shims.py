@@ -8,14 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
 from actors.shared.cri import shims
-from actors.shared.cri.leaked_shims import LEAST_AGE_SECONDS, leaked, sweep
+from actors.shared.cri.leaked_shims import LEAST_AGE_SECONDS, age_without_call, leaked, sweep
 from actors.shared.cri.shims import Shim, has_container, running
 
 OLD = LEAST_AGE_SECONDS + 1
@@ -31,6 +32,22 @@ def test_a_shim_of_a_sandbox_or_container_that_the_runtime_lists_has_not_leaked(
 def test_a_shim_that_the_runtime_does_not_know_has_leaked_once_no_call_can_be_making_it():
     young, old = Shim(1, "a", 300.0), Shim(2, "b", OLD)
     assert leaked([young, old], ["c"], managed=True) == [old]
+
+
+@pytest.mark.parametrize(
+    ("runtime_age", "list_age", "least"),
+    [
+        (30.0, 5.0, 30.1),
+        (30.0, 29.0, LEAST_AGE_SECONDS),
+        (5.0, 30.0, LEAST_AGE_SECONDS),
+        (0.0, 1.0, LEAST_AGE_SECONDS),
+        (OLD, 1.0, LEAST_AGE_SECONDS),
+    ],
+)
+def test_what_an_earlier_process_of_the_runtime_left_has_leaked_by_a_list_of_the_present_one(
+    runtime_age: float, list_age: float, least: float
+):
+    assert age_without_call(runtime_age, list_age) == least
 
 
 @pytest.mark.parametrize("names", [["nginx"], ["pause", "sh"], ["pause", "runcible"]])
@@ -73,15 +90,56 @@ def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]
 
 def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == (["box"], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True, list_age=1.0) == (["box"], [], [])
     shim.wait(5)
     child.wait(5)
+
+
+@contextmanager
+def listening(path: Path) -> Iterator[None]:
+    """A process, started now, that listens there as containerd does."""
+    code = "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print('up', "
+    argv = [sys.executable, "-c", f"{code}flush=True); time.sleep(100)", str(path)]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        path.unlink()
+
+
+def test_a_shim_that_a_managed_runtime_left_when_it_ended_is_ended_soon(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    time.sleep(0.3)  # the shim is that much older
+    with listening(tmp_path / "our.sock"):
+        sweep_in_a_minute = partial(sweep, f"{tmp_path}/our.sock", now=time.time() + 60)
+        assert sweep_in_a_minute(["other"], managed=False, list_age=1.0) == ([], [], [])
+        assert sweep_in_a_minute(["other"], managed=True, list_age=90.0) == ([], [], []), (
+            "a list of the earlier process"
+        )
+        assert sweep_in_a_minute(["box"], managed=True, list_age=1.0) == ([], [], [])
+        assert sweep_in_a_minute(["other"], managed=True, list_age=1.0) == (["box"], [], [])
+    shim.wait(5)
+
+
+@pytest.mark.parametrize("child_program", ["nginx"])
+def test_a_runtime_that_does_not_list_what_runs_is_given_the_longer_time(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    time.sleep(0.3)  # the shim is that much older
+    with listening(tmp_path / "our.sock"):
+        assert sweep(f"{tmp_path}/our.sock", [], time.time() + 60, managed=True, list_age=1.0) == ([], [], [])
+    assert shim.poll() is None
 
 
 @pytest.mark.parametrize("child_program", ["nginx"])
 def test_a_shim_with_a_running_container_is_not_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == ([], ["box"], []), "it is named"
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True, list_age=1.0) == (
+        [],
+        ["box"],
+        [],
+    ), "it is named"
     assert shim.poll() is None
     child.kill()
 
@@ -94,7 +152,7 @@ def test_a_stopped_shim_whose_container_was_killed_is_ended(tmp_path: Path, shim
     deadline = time.monotonic() + 10
     while child.status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == (["box"], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True, list_age=1.0) == (["box"], [], [])
     shim.wait(5)
 
 
@@ -110,7 +168,7 @@ def test_a_shim_that_hangs_is_ended_by_name_with_its_containers(tmp_path: Path, 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     assert list(running("/run/containerd/containerd.sock", time.time() + OLD)) == []
-    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD, managed=True) == ([], [], [])
+    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD, managed=True, list_age=1.0) == ([], [], [])
     assert shim.poll() is None
 
 
@@ -120,7 +178,7 @@ def test_shims_of_others_on_the_same_containerd_are_left_alone(tmp_path: Path):
     argv = [str(program), "-c", "import time; time.sleep(100)", "-namespace", "default", "-id", "x", "-address", "/s"]
     process = subprocess.Popen(argv)
     try:
-        assert sweep("/s", [], time.time() + OLD, managed=True) == ([], [], [])
+        assert sweep("/s", [], time.time() + OLD, managed=True, list_age=1.0) == ([], [], [])
         assert process.poll() is None
     finally:
         process.kill()
@@ -128,17 +186,17 @@ def test_shims_of_others_on_the_same_containerd_are_left_alone(tmp_path: Path):
 
 
 def test_a_known_shim_is_not_ended(tmp_path: Path, shim: subprocess.Popen[bytes]):
-    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=True) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=True, list_age=1.0) == ([], [], [])
     assert shim.poll() is None
 
 
 def test_a_shim_of_an_external_runtime_is_ended_only_when_its_bundle_was_removed(
     tmp_path: Path, shim: subprocess.Popen[bytes]
 ):
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False, list_age=1.0) == ([], [], [])
     (tmp_path / "bundle").rmdir()
-    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=False) == ([], [], [])
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == (["box"], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=False, list_age=1.0) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False, list_age=1.0) == (["box"], [], [])
     shim.wait(5)
 
 
@@ -149,9 +207,17 @@ def test_addresses_go_with_their_sandboxes_and_stay_while_one_runs(tmp_path: Pat
     for address, sandbox in {"10.0.0.2": "gone", "10.0.0.3": "listed", "10.0.0.4": "box"}.items():
         (network / address).write_text(f"{sandbox}\r\neth0")
     young = time.time() + LEAST_AGE_SECONDS - 60
-    assert sweep(f"{tmp_path}/our.sock", ["listed"], young, managed=True) == ([], [], [])
-    assert sweep(f"{tmp_path}/our.sock", ["listed", "box"], time.time() + OLD, managed=False) == ([], [], [])
-    assert sweep(f"{tmp_path}/our.sock", ["listed", "box"], time.time() + OLD, managed=True) == ([], [], ["10.0.0.2"])
+    assert sweep(f"{tmp_path}/our.sock", ["listed"], young, managed=True, list_age=1.0) == ([], [], [])
+    assert sweep(f"{tmp_path}/our.sock", ["listed", "box"], time.time() + OLD, managed=False, list_age=1.0) == (
+        [],
+        [],
+        [],
+    )
+    assert sweep(f"{tmp_path}/our.sock", ["listed", "box"], time.time() + OLD, managed=True, list_age=1.0) == (
+        [],
+        [],
+        ["10.0.0.2"],
+    )
     assert sorted(file.name for file in network.iterdir()) == ["10.0.0.3", "10.0.0.4", "lock"]
 
 
@@ -161,5 +227,5 @@ def test_the_address_of_a_pod_that_runs_unlisted_stays(tmp_path: Path, shim: sub
     network.mkdir(parents=True)
     (network / "lock").touch()
     (network / "10.0.0.4").write_text("box\r\neth0")
-    assert sweep(f"{tmp_path}/our.sock", [], time.time() + OLD, managed=True) == ([], ["box"], [])
+    assert sweep(f"{tmp_path}/our.sock", [], time.time() + OLD, managed=True, list_age=1.0) == ([], ["box"], [])
     assert (network / "10.0.0.4").exists()
