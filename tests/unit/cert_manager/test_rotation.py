@@ -25,6 +25,10 @@ def test_the_same_certificate_is_due_at_the_same_time_after_a_restart():
     assert due_at(certificate(7)) == due_at(certificate(7))
 
 
+def test_a_certificate_is_valid_in_its_last_second():
+    assert [ended(certificate(lifetime=1000.0), now) for now in (1500.0, 1500.1)] == [False, True]
+
+
 @given(st.floats(-1e10, 1e10), st.floats(1, 1e9))
 def test_an_expired_certificate_is_due_wherever_the_clock_jumps(now, lifetime):
     one = certificate(1, lifetime)

@@ -128,3 +128,8 @@ def test_a_node_with_ten_thousand_images_plans_without_comparing_each_with_each(
     records = [record(Counted(number), 0, last_used=number + 1) for number in range(count)]
     assert len(removed(records, available=0, thresholds=Thresholds(maximum_age=5000))) == count
     assert Counted.compared < 20 * count
+
+
+def test_for_a_disk_without_a_size_no_image_is_removed():
+    found = plan([record("a")], set(), Disk(0, 0), Thresholds(high_percent=0, low_percent=0), NOW, 1e6)
+    assert (found.remove, found.wanted_bytes) == ([], 0)

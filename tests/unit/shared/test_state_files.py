@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -88,3 +90,10 @@ def test_a_copy_that_cannot_be_written_leaves_the_file_intact(tmp_path):
     file.write(b"two")
     prepared(tmp_path, again=True)
     assert file.path.read_bytes() == b"two"
+
+
+@pytest.mark.parametrize(("incarnation", "again"), [(1, False), (2, True)])
+def test_an_actor_continues_from_the_copy_from_its_second_incarnation_on(tmp_path, incarnation, again):
+    actor: Any = SimpleNamespace(log=logging.getLogger("x"), incarnation=incarnation)
+    agent: Any = SimpleNamespace(root_dir=f"{tmp_path}/root", run_dir=f"{tmp_path}/run")
+    assert StateFiles.of(actor, agent).again is again

@@ -61,3 +61,8 @@ def test_a_retry_schedule_doubles_from_its_first_pause_to_its_limit() -> None:
 def test_a_retry_schedule_never_exceeds_its_limit() -> None:
     assert RetrySchedule(10, 3).pause(1) == 3
     assert RetrySchedule(1, 10).pause(1_000_000) == 10
+
+
+def test_a_forgiven_failure_lengthens_no_pause() -> None:
+    assert Backoff(3).forgiven() == Backoff(2)
+    assert Backoff().forgiven() == Backoff()

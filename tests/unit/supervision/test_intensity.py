@@ -55,3 +55,9 @@ def test_the_window_never_keeps_more_than_it_needs(gaps: list[float], most: int,
         now += gap
         intensity, _ = intensity.add(now, most, period)
         assert len(intensity.restarts) <= most + 1
+
+
+def test_only_the_restart_of_that_time_stops_counting() -> None:
+    counted = Intensity((1.0, 2.0, 2.0, 3.0))
+    assert counted.without(2.0).restarts == (1.0, 2.0, 3.0)
+    assert counted.without(4.0) == counted

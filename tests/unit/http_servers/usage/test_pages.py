@@ -11,7 +11,7 @@ from actors.http_servers.usage.summary import summary
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import FileSystem
 from actors.shared.kube.times import rfc3339
-from actors.shared.linux.psi import Psi
+from actors.shared.linux.psi import Pressure, Psi
 from actors.shared.metrics.usage import CADVISOR, RESOURCE
 from actors.shared.stats.cgroup_usage import CgroupUsage
 from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost
@@ -180,6 +180,15 @@ def test_no_limit_is_zero(name):
     sample = msgspec.structs.replace(SAMPLE, pods=[pod])
     page = "".join(cadvisor_metrics.chunks(sample, MACHINE, {}, {}))
     assert [line.split()[1] for line in page.splitlines() if line.startswith(name) and 'podu"' in line] == ["0"]
+
+
+@pytest.mark.parametrize(("word", "seconds"), [("waiting", "3"), ("stalled", "1")])
+def test_some_tasks_wait_and_all_are_stalled(word, seconds):
+    stalled = msgspec.structs.replace(USAGE, psi={"io": Psi(some=Pressure(3_000_000), full=Pressure(1_000_000))})
+    pod = msgspec.structs.replace(SAMPLE.pods[0], measured=CgroupSample("/kubepods/podu", stalled))
+    page = "".join(cadvisor_metrics.chunks(msgspec.structs.replace(SAMPLE, pods=[pod]), MACHINE, {}, {}))
+    name = f"container_pressure_io_{word}_seconds_total"
+    assert [line.split()[1] for line in page.splitlines() if line.startswith(name) and 'podu"' in line] == [seconds]
 
 
 @pytest.mark.parametrize("name", ["", "POD"])

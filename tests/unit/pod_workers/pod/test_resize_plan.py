@@ -7,7 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.pod_workers.pod.resize_plan import changes
+from actors.pod_workers.pod.resize_plan import changes, resources_of
+from actors.pod_workers.pod.resize_progress import ResizeProgress
+from actors.pod_workers.pod.state import PodState
+from actors.shared.cri.model import CriContainer, CriContainerState
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 
 
@@ -33,3 +38,26 @@ def test_each_changed_amount_is_reported(before: dict[str, str], after: dict[str
 
 def test_another_notation_of_the_same_amount_is_no_change() -> None:
     assert list(changes(pod({"requests": {"cpu": "1000m"}}), pod({"requests": {"cpu": "1"}}))) == []
+
+
+def resources(cpu: str) -> ResourceRequirements:
+    return ResourceRequirements(requests={"cpu": cpu})
+
+
+@pytest.mark.parametrize(
+    ("actuated", "annotated", "cpu"),
+    [
+        ({"id": resources("1"), "a": resources("2")}, True, "1"),
+        ({"other": resources("1"), "a": resources("2")}, True, "3"),
+        ({"other": resources("1"), "a": resources("2")}, False, "2"),
+        ({}, False, "4"),
+    ],
+    ids=["its own resize", "its creation", "a record of the kubelet's", "its spec"],
+)
+def test_the_resources_of_a_container_are_those_of_the_newest_fact(
+    actuated: dict[str, ResourceRequirements], annotated: bool, cpu: str
+) -> None:
+    state = PodState(uid="u", resizing=ResizeProgress(actuated=actuated))
+    annotations = {CONTAINER_RESOURCES: '{"requests": {"cpu": "3"}}'} if annotated else {}
+    instance = CriContainer(id="id", name="a", pod_uid="u", state=CriContainerState.RUNNING, annotations=annotations)
+    assert resources_of(state, Container(name="a", resources=resources("4")), instance) == resources(cpu)

@@ -30,7 +30,7 @@ def test_a_shim_of_a_sandbox_or_container_that_the_runtime_lists_has_not_leaked(
 
 
 def test_a_shim_that_the_runtime_does_not_know_has_leaked_once_no_call_can_be_making_it():
-    young, old = Shim(1, "a", 300.0), Shim(2, "b", OLD)
+    young, old = Shim(1, "a", LEAST_AGE_SECONDS - 1), Shim(2, "b", LEAST_AGE_SECONDS)
     assert leaked([young, old], ["c"], managed=True) == [old]
 
 

@@ -298,3 +298,22 @@ def test_the_processes_of_a_container_are_counted_with_what_they_have_open(tmp_p
     assert found.open_files_limit == (None if soft == resource.RLIM_INFINITY else soft)
     assert count_of(cgroups, "/one") == found.count
     assert processes_of(cgroups, "/nowhere").count == count_of(cgroups, "/nowhere") == 0
+
+
+@pytest.mark.parametrize(("written", "quota"), [("0", None), ("1", 1), ("50000", 50000)])
+def test_a_quota_of_v1_is_above_zero(tmp_path, written, quota):
+    found = read(tree(tmp_path, {**V1, "cpu.cfs_quota_us": written}, unified=False), "/c", lambda: 5.0)
+    assert found.cpu_quota_us == quota
+
+
+@pytest.mark.parametrize(
+    ("changed", "most"),
+    [
+        ({"memory.memsw.limit_in_bytes": "9223372036854771712"}, None),
+        ({"memory.memsw.limit_in_bytes": "2000000"}, 0),
+        ({"memory.limit_in_bytes": "9223372036854771712"}, None),
+    ],
+)
+def test_swap_of_v1_is_limited_by_what_the_sum_leaves(tmp_path, changed, most):
+    found = read(tree(tmp_path, {**V1, **changed}, unified=False), "/c", lambda: 5.0)
+    assert found.swap_limit_bytes == most

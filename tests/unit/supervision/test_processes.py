@@ -1,0 +1,56 @@
+"""What is reported of the end of a child of the fork server."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from supervision.fork_server.loop import Loop
+from supervision.fork_server.processes import ChildProcesses
+from supervision.fork_server.table import ProcessTable
+from supervision.process_messages import Cause, Exited
+from supervision.spec import ChildSpec
+from tests.support.present import present
+
+PID = 1 << 30
+
+
+class _OomKills:
+    def explain(self, pid: int, now: float) -> str:
+        return f"out of memory: {pid}"
+
+
+def end(status: int, cause: Cause | None) -> Exited:
+    """The report of a child that ended with this status of wait, killed by the fork server for this cause or not."""
+    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
+    reports: list[Exited] = []
+    observer: Any = SimpleNamespace(exited=lambda child, exited: reports.append(exited))
+    context: Any = SimpleNamespace(names=SimpleNamespace(forget=lambda name, incarnation: None), status_page=None)
+    oom_kills: Any = _OomKills()
+    processes = ChildProcesses(Loop(), table, context, observer, oom_kills)
+    child = present(table.get("a"))
+    child.process.forked(PID)
+    table.forked(child)
+    if cause is not None:
+        child.process.record_cause(cause)
+    processes.reaped(PID, status)
+    return reports[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "detail"),
+    [
+        (signal.SIGKILL, None, f"out of memory: {PID}"),
+        (signal.SIGTERM, None, ""),
+        (signal.SIGKILL, "hang", ""),
+        (1 << 8, None, ""),
+    ],
+    ids=["killed by others", "another signal", "killed by the fork server", "ended by itself"],
+)
+def test_the_kernels_oom_killer_explains_a_kill_that_nobody_here_ordered(
+    status: int, cause: Cause | None, detail: str
+) -> None:
+    assert end(status, cause).detail == detail
