@@ -26,6 +26,8 @@ from .finding import Finding, failure, ok, unknown, warning
 OLDEST_KERNEL: Final = (4, 19)
 """The oldest long-term kernel that Kubernetes names."""
 NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
+_DAMAGED: Final = re.compile(r"please drain (?:this )?node and (?:delete|remove) .*file \"(/[^\"]+)\"")
+"""Names a state file that a start refuses."""
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
 """Fields of the configuration that have a check of their own: cgroups, swap, certificates."""
 _SYSTEMD: Final = "run/systemd/system"
@@ -72,7 +74,14 @@ def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[F
     has = {controller for hierarchy in tree.hierarchies for controller in hierarchy.controllers}
     missing = [one for one in NEEDED_CONTROLLERS if one not in has]
     version = "v2" if all(hierarchy.unified for hierarchy in tree.hierarchies) else "v1"
-    if missing:
+    limiting = [one.path for one in tree.hierarchies if not one.controllers.isdisjoint(NEEDED_CONTROLLERS)]
+    fixed = [*filter(_is_read_only, limiting)]
+    if fixed:
+        text = f"{version}, mounted read-only: {', '.join(fixed)}: no pod can be limited"
+        yield failure(
+            "cgroups", text, f"mount -o remount,rw {shlex.quote(fixed[0])}; in a container: run it privileged"
+        )
+    elif missing:
         text = f"{version} without {', '.join(missing)}: pods cannot be limited"
         yield failure("cgroups", text, "boot with cgroup_enable=memory, or enable them in cgroup.subtree_control")
     elif version == "v1" and refused:
@@ -86,6 +95,13 @@ def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[F
     if driver == "systemd" and not Path(root or "/", _SYSTEMD).is_dir():
         text = "cgroupDriver is systemd, and systemd does not run this host"
         yield warning("cgroups", text, "cgroupDriver: cgroupfs, here and in the runtime")
+
+
+def _is_read_only(path: str) -> bool:
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False  # that of a made-up host
 
 
 def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
@@ -126,9 +142,11 @@ def _is_free(address: str, port: int) -> bool:
 
 def static_pods(path: str) -> Iterator[Finding]:
     """`path`: staticPodPath. A missing directory is only a warning: it may be made later."""
-    if path and not os.path.exists(path) and not os.path.islink(path):
-        text = f"staticPodPath: {path} is not there: no static pod runs"
-        yield warning("manifests", text, f"mkdir -p {shlex.quote(path)}, or correct staticPodPath")
+    if path and not os.path.exists(path):
+        real = os.path.realpath(path)
+        led = f", it leads to {real}" if real != os.path.abspath(path) else ""
+        text = f"staticPodPath: {path} is not there{led}: no static pod runs"
+        yield warning("manifests", text, f"mkdir -p {shlex.quote(real)}, or correct staticPodPath")
 
 
 def start_problems(agent: Agent) -> Iterator[ConfigProblem]:
@@ -145,7 +163,14 @@ def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
     known = {str(problem) for problem in (*reported, *kubelet_here(agent.root_dir))}
     for problem in start_problems(agent):
         if problem.path not in _OWN_CHECKS and str(problem) not in known:
-            yield failure("start", str(problem), f"supervise config explain {problem.path}" if problem.path else "")
+            yield failure("start", str(problem), _remedy_of(problem))
+
+
+def _remedy_of(problem: ConfigProblem) -> str:
+    """What mends a problem of this host."""
+    if damaged := _DAMAGED.search(problem.rule):
+        return f"drain the node, then rm {shlex.quote(damaged[1])}"
+    return f"supervise config explain {problem.path}" if problem.path else ""
 
 
 def restart(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:

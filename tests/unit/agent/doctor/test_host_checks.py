@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def test_cgroup_v1_is_a_failure_where_the_configuration_refuses_it(tmp_path: Pat
     (found,) = cgroups("cgroupfs", str(host(tmp_path, *V1)), refused=True)
     assert (found.level, found.text) == (Level.FAILURE, "v1, and failCgroupV1 is true: the agent does not start")
     assert "failCgroupV1: false" in found.remedy
+
+
+def test_cgroups_that_are_mounted_read_only_are_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = host(tmp_path, V2, controllers="cpu memory cpuset pids")
+    flags = os.statvfs_result((4096, 4096, 1, 1, 1, 0, 0, 0, os.ST_RDONLY, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: flags)
+    (found,) = cgroups("cgroupfs", str(root))
+    assert (found.level, found.text) == (
+        Level.FAILURE, f"v2, mounted read-only: {root}/sys/fs/cgroup: no pod can be limited",
+    )  # fmt: skip
+    assert found.remedy.startswith(f"mount -o remount,rw {root}/sys/fs/cgroup; ")
 
 
 def test_a_problem_that_prevents_a_start_is_a_failure_and_reported_once(tmp_path: Path) -> None:
@@ -103,6 +115,10 @@ def test_a_port_that_is_taken_is_named_with_its_field() -> None:
 def test_a_missing_directory_of_static_pods_is_a_warning(tmp_path: Path) -> None:
     (found,) = static_pods(f"{tmp_path}/manifests")
     assert (found.level, found.remedy.partition(",")[0]) == (Level.WARNING, f"mkdir -p {tmp_path}/manifests")
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    (found,) = static_pods(f"{tmp_path}/link")
+    assert found.text == f"staticPodPath: {tmp_path}/link is not there, it leads to {tmp_path}/gone: no static pod runs"
+    assert found.remedy.partition(",")[0] == f"mkdir -p {tmp_path}/gone"
     assert list(static_pods(str(tmp_path))) == []
     assert list(static_pods("")) == []
 
@@ -113,6 +129,14 @@ def test_the_cgroup_driver_systemd_needs_systemd(tmp_path: Path) -> None:
     assert [one.level for one in cgroups("systemd", str(root))] == [Level.OK, Level.WARNING]
     (root / "run/systemd/system").mkdir(parents=True)
     assert [one.level for one in cgroups("systemd", str(root))] == [Level.OK]
+
+
+def test_a_damaged_state_file_is_removed_once_the_node_is_drained(tmp_path: Path) -> None:
+    (tmp_path / "cpu_manager_state").write_text("{")
+    (tmp_path / "dra_manager_state").write_text("{")
+    agent = Agent(config=KubeletConfiguration(failCgroupV1=False, failSwapOn=False), root_dir=str(tmp_path))
+    remedies = [one.remedy for one in start(agent, []) if "drain" in one.text]
+    assert sorted(remedies) == [f"drain the node, then rm {tmp_path}/{name}_manager_state" for name in ("cpu", "dra")]
 
 
 def test_only_root_can_run_pods() -> None:
