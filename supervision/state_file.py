@@ -72,7 +72,7 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
 
 
 def _open_new(path: str) -> int:
-    """A descriptor of a new file. What bears its name is removed first: others may write to the directory, and opening
+    """A descriptor of a new file. A file of that name is removed first: others may write to the directory, and opening
     a FIFO would block."""
     try:
         return os.open(path, _NEW, 0o600)

@@ -42,8 +42,8 @@ def choose_subnet(instance: ManagedRuntime, used: Iterable[str]) -> str:
 
 
 def subnets_of(conflist: bytes) -> list[str]:
-    """The pods' networks in what `render`, or containerd of `template`, made before; none when there are none: pods
-    keep theirs over a restart."""
+    """The pods' networks in a configuration that an earlier start wrote, so that they stay the same over a restart;
+    [] if it has none. `conflist`: written by `render`, or by containerd from `template`."""
     try:
         return [str(ipaddress.ip_network(subnet)) for subnet in subnets_in(conflist)]
     except ValueError:

@@ -2,12 +2,11 @@
 
 To add a probe type:
 
-1. Write one module with one subclass of `ProbeType`: the field of the spec's Probe that it reads (`field`), what it
-sends
-   the probe to (a pure function of the action and the subject), how it runs, and the texts of its failures.
-2. Add the class to `probe_types.PROBE_TYPES`.
+1. Declare the action, and its field of Probe, in `actors/shared/kube/handlers.py`.
+2. Write one module with one subclass of `ProbeType`: the field that it reads (`field`), and how it runs (`run`).
+3. Add the class to `probe_types.PROBE_TYPES`.
 
-Period, thresholds, retries, events and metrics are the same for all types: the actor cares for them.
+Period, thresholds, retries, events and metrics are the same for all types: the actor has them.
 """
 
 from __future__ import annotations

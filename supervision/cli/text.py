@@ -126,8 +126,8 @@ def wrapped(text: str, columns: int, indent: str = "", first: str | None = None)
 
 
 def folded(text: str, columns: int) -> str:
-    """The text, with each paragraph filled anew that has a line longer than `columns` (0: no limit); the further lines
-    of one with a label begin behind it. Examples, which are indented by four, stay whole: they are to be copied."""
+    """The text, with each paragraph wrapped that has a line longer than `columns` (0: no limit); further lines of one
+    with a label are indented to its text. Examples, which are indented by four, stay as they are, to be copied."""
     paragraphs: list[list[str]] = []
     for line in text.split("\n"):
         if paragraphs and _continues(paragraphs[-1][0], line):

@@ -16,7 +16,7 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     disk_check.py    whether the disk of the incidents hangs
     disposable_process.py  one of them: its fork, its result
     watch.py         hung, too large                    probes.py        programs that do not answer
-    starvation.py    silent, for want of a processor  oom.py        killed by the kernel's OOM killer
+    starvation.py    silent, without a processor      oom.py        killed by the kernel's OOM killer
     signals.py       the meaning of each signal         watchdog.py      messages to systemd
     titles.py        what `ps` shows                    socket_store.py  listening sockets that survive their actor
     socket_repair.py sockets that were removed          loop.py          readiness, timers, signals

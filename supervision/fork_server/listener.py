@@ -75,5 +75,5 @@ class Listener:
         ceiling of its own, and is never replaced."""
         size = sum(connection.incomplete_bytes for connection in self._connections)
         if size > MAX_BYTES:
-            log.warning("connection refused: large messages of %d bytes in all were begun", size)
+            log.warning("connection refused: its incomplete large messages have %d bytes in all", size)
             raise WireError(f"{size} bytes of incomplete messages")

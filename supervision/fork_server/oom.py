@@ -107,11 +107,11 @@ class OomKills:
         if self._hierarchy is None:
             return
         before, self._of_process = self._of_process, {}
-        anew = now - self._groups_at >= _GROUPS_SECONDS
-        if anew:
+        all_groups = now - self._groups_at >= _GROUPS_SECONDS
+        if all_groups:
             self._groups_at, self._own = now, self._group("self")
         for pid in pids:
-            if not anew and pid in before:
+            if not all_groups and pid in before:
                 self._of_process[pid] = before[pid]
                 continue
             group = self._group(str(pid))

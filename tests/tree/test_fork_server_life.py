@@ -152,7 +152,7 @@ def test_a_signal_that_is_no_order_does_not_end_it(tmp_path: Path) -> None:
         assert fork_server.processes() == pids
 
 
-def test_messages_that_are_begun_and_not_ended_do_not_fill_its_memory(tmp_path: Path) -> None:
+def test_incomplete_messages_do_not_fill_its_memory(tmp_path: Path) -> None:
     piece = struct.pack("!I", PIECE | LARGE_BYTES) + bytes(LARGE_BYTES)
     pieces = 3 * MAX_BYTES // 4 // LARGE_BYTES
     with fork_server_running(SMALL, tmp_path / "run") as fork_server, contextlib.ExitStack() as held:

@@ -89,7 +89,7 @@ def test_a_missing_feature_raises_where_it_is_called(system: Any, differs: Any, 
 
 
 @pytest.mark.parametrize("call", ["updateCapability", "loadActorSource", "preRegisterRemoteSystem"])
-def test_from_outside_it_is_an_error_too(system: Any, call: str) -> None:
+def test_a_call_that_is_not_supported_is_an_error_from_outside_too(system: Any, call: str) -> None:
     with pytest.raises(AttributeError):
         getattr(system, call)("x", "y") if call != "loadActorSource" else system.loadActorSource("x.zip")
 

@@ -195,7 +195,7 @@ def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(files: 
         agent.wait_ready()
         assert rounds > 20
         assert all(actor.restarts == 0 for actor in agent.tree().values() if actor.kind == "supervisor")
-        # how often who reads a change begins anew is as often as the files were still for a moment: that is no fault
+        # an actor restarts as often as the files that it reads pause in changing: that is no fault
         found = read(files.root_dir / "troupelet/incidents.jsonl").incidents
         assert Counter(one.actor for one in found) <= killed
         assert agent.stop() == 0

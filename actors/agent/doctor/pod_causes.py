@@ -43,7 +43,7 @@ class _FoundCause(msgspec.Struct, frozen=True):
     log: str = ""
     """The options of `supervise logs` for what the program has written; '': that says no more."""
     hook: bool = False
-    """A hook is to be corrected; what it has written is in the agent's log."""
+    """The remedy of a hook that failed: correct it; its output is in the agent's log."""
 
 
 def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:

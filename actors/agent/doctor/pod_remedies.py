@@ -47,7 +47,7 @@ _REMEDIES: Final = _table(
     ("(secret|configmap) .*not found", "kubectl -n {namespace} get secrets,configmaps: make the one that is named"),
     ("persistentvolumeclaims? .*not found", "kubectl -n {namespace} get pvc: make the one that is named"),
     ("NodeAffinity",
-     "kubectl get nodes --show-labels: label the node, or correct nodeSelector; a rejected pod is to be made again"),
+     "kubectl get nodes --show-labels: label the node, or correct nodeSelector; create a rejected pod again"),
     ("runAsNonRoot", "set runAsUser in the pod, or take an image with a user of its own"),
     ("executable file not found|exec: .*: (no such file or directory|permission denied|is a directory)"
      "|no such file or directory.*exec|exec format error",

@@ -12,8 +12,8 @@ API_SERVER: Final = "API server"
 
 
 class ServerTrouble:
-    """`tell` gets each change; `clock`: CLOCK_MONOTONIC; failures count after `patience` seconds without a
-    success."""
+    """Reports by `tell` when the API server starts to fail, and when it answers again. It counts as failing after
+    `patience` seconds without a success, by the monotonic `clock`."""
 
     def __init__(self, tell: Callable[[ServiceState], None], clock: Callable[[], float], patience: float) -> None:
         self._tell, self._clock, self._patience = tell, clock, patience

@@ -34,7 +34,7 @@ _TYPES: Final = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stde
 
 
 def protocol(headers: HTTPHeaders) -> str:
-    """The protocol of a WebSocket that is to be translated; '' for any other request."""
+    """The protocol of a WebSocket that needs translation; '' for any other request."""
     if headers.get("Upgrade", "").lower() != "websocket" or not headers.get("Sec-WebSocket-Key"):
         return ""
     offered = {one.strip() for value in headers.get_list("Sec-WebSocket-Protocol") for one in value.split(",")}

@@ -47,7 +47,7 @@ def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
 
 def _is_started_elsewhere(pod: Pod, cri_container: CriContainer) -> bool:
     """Whether the startup probe has passed under another agent, which leaves no marks: by the pod's status at the API
-    server, as in a kubelet that starts anew."""
+    server, as in a kubelet that restarts."""
     if names.CONTAINER_RESTARTS_IN_A_ROW in cri_container.annotations:
         return False  # a container of this agent, which writes a mark
     end = f"://{cri_container.id}"

@@ -162,7 +162,7 @@ def _agent(
 
 
 def _manifests_among_pods(result: Effective, root_dir: str) -> list[str]:
-    """The warning if manifests are to be in the directory of the pods, which a reset empties."""
+    """The warning if the static pod path is in the directory of the pods, which a reset empties."""
     path, pods = os.path.normpath(result.config.staticPodPath or "/"), f"{root_dir}/pods"
     if path != pods and not path.startswith(f"{pods}/"):
         return []

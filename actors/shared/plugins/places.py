@@ -1,8 +1,8 @@
 """Places for concurrent registrations of plugins.
 
 Thousands of sockets that accept connections and never speak would else keep all places busy, and a plugin that works
-would wait for minutes. So a registration that has a place must hurry while others wait for one, and a socket whose last
-registration took long and failed has a place among its like only.
+would wait for minutes. So a registration has HURRIED_SECONDS while others wait for a place, and a socket whose last
+registration took long and failed has to wait for one of a few places of its own kind.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class RegistrationPlaces:
 
     @asynccontextmanager
     async def place(self, *, slow: bool) -> AsyncIterator[None]:
-        """Wait for a place, and hold it. Raises TimeoutError for what is done in it, if others wait and it takes
-        longer than HURRIED_SECONDS; a slow one has all the time."""
+        """Wait for a place, and hold it within the block. While others wait, a block that takes longer than
+        HURRIED_SECONDS is cut short by TimeoutError; that of a slow socket never is."""
         if slow:
             async with self._slow_places:
                 yield

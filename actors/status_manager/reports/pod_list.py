@@ -25,7 +25,7 @@ def pod_list(table: PodTable, after: str = "") -> Pods:
 
 
 def status_of(found: TrackedPod | None, uid: str) -> PodStatusFound:
-    """`found`: the pod; None: there is none, and the answer is empty, with the `uid` of the question."""
+    """The answer about the pod `uid`; empty if there is no such pod (`found` is None)."""
     if found is None:
         return PodStatusFound(uid, b"", b"")
     seen = found.observed

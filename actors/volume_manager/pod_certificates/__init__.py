@@ -1,6 +1,6 @@
 """Certificates of pods: a key for each podCertificate source, a PodCertificateRequest for it, and its renewal.
 
-Nothing is saved: after a restart each certificate is requested anew, as by the kubelet, and the volumes keep their
+Nothing is saved: after a restart each certificate is requested again, as by the kubelet, and the volumes keep their
 files until it is issued.
 
 - `states`: what is known of one certificate, and what is done next

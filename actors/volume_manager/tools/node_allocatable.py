@@ -8,7 +8,7 @@ from supervision.actor import Actor, AskError
 
 
 class AllocatableLookup:
-    """Asks each time, because allocatable changes: huge pages are added, reservations are configured anew."""
+    """Asks each time, because allocatable changes: huge pages are added, reservations are changed."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor

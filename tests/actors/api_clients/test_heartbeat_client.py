@@ -156,7 +156,7 @@ def test_the_client_waits_for_another_to_create_the_node_without_register_node(p
     play(story)
 
 
-def test_a_resolv_conf_beyond_the_limits_is_an_event_until_it_is_mended(play, tmp_path):
+def test_a_resolv_conf_beyond_the_limits_is_an_event_until_it_is_corrected(play, tmp_path):
     path = tmp_path / "resolv.conf"
 
     async def story(server: ApiServer) -> None:

@@ -353,7 +353,7 @@ async def test_for_process_ids_the_pod_with_most_processes_is_evicted(node: Made
         assert killed(manager) == ["forks"]
 
 
-async def test_status_is_told_of_a_pressure_until_it_is_over(node: MadeUpNode) -> None:
+async def test_status_reports_a_pressure_until_it_is_over(node: MadeUpNode) -> None:
     node.set_free(50)
     async with node.start(evictionPressureTransitionPeriod=Duration.parse("30s"), standalone=True) as manager:
         await manager.advance(1.0)

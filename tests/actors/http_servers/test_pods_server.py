@@ -117,7 +117,7 @@ async def test_a_watch_gets_every_pod_then_the_mark_and_then_each_change(tmp_pat
         assert [shown(await watch.read()) for _ in range(3)] == [
             ("ADDED", "n-b", "Pending"), ("MODIFIED", "n-b", "Running"), ("DELETED", "n-a", ""),
         ]  # fmt: skip
-        # a status manager that begins anew tells the same once more
+        # a status manager that restarts sends the same again
         await node.harness.deliver(served("b"))
         await node.harness.deliver(ServedPods([]))
         assert shown(await watch.read()) == ("DELETED", "n-b", "")

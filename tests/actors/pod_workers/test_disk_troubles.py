@@ -9,7 +9,7 @@ from actors.volume_manager.messages import MountVolumes, VolumesMounted
 from tests.support.shard_harness import Driven, container, pod
 
 
-async def test_an_error_of_the_disk_is_told_by_its_path_and_reason(tmp_path):
+async def test_an_error_of_the_disk_is_reported_with_its_path_and_reason(tmp_path):
     async with Driven(tmp_path) as node:
         in_the_way = Path(node.harness.actor.context.pod_dir("u")) / "containers"
         in_the_way.parent.mkdir(parents=True, exist_ok=True)

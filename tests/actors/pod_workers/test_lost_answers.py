@@ -501,7 +501,7 @@ async def test_a_deletion_is_never_reverted(tmp_path):
         assert not node.running("a")
 
 
-async def test_a_call_that_the_runtime_does_not_answer_is_told_until_it_is_over(tmp_path):
+async def test_a_call_that_the_runtime_does_not_answer_is_reported_until_it_is_over(tmp_path):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()

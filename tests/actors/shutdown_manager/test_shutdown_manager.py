@@ -235,7 +235,7 @@ async def test_pods_ended_by_a_shutdown_are_reported_after_boot_until_the_api_se
     after.complete = False
     async with after.harness:
         told = await after.harness.wait_sent(NodeShutdown, timeout=20.0)
-        assert told.ended == ["web"]  # a static pod begins anew, as it should
+        assert told.ended == ["web"]  # a static pod starts again, as it should
         await after.harness.advance(REPEAT_SECONDS)
         assert after.kept() == ["web"]
         after.complete = True  # its worker knows it, and has told nothing of it yet

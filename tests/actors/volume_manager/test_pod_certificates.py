@@ -264,7 +264,7 @@ async def test_an_unmounted_volume_has_no_certificate_any_more(node: Node) -> No
         assert len(node.requests) == 1
 
 
-async def test_after_a_restart_it_is_requested_anew_and_the_files_stay_until_it_is_issued(
+async def test_after_a_restart_a_certificate_is_requested_again_and_the_files_stay_until_it_is_issued(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with node.harness:

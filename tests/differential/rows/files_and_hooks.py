@@ -182,7 +182,7 @@ ROWS = [
         (deleted(0), waits(3), asked("ExecSync a true", "StopContainer a 2")),
     ),
     Row(
-        "a static pod whose file is removed and written again at once begins anew",
+        "a static pod whose file is removed and written again at once starts again",
         "subsystems 4: a create for a terminating UID starts anew",
         {},
         (

@@ -204,7 +204,7 @@ def test_arguments_override_and_are_expanded(crowd: Joined) -> None:
     assert crowd.kubectl("logs", "override") == "a-$(A)-$(NONE) override\n"
 
 
-def test_the_privileged_may_and_others_may_not(crowd: Joined) -> None:
+def test_only_a_privileged_container_may_do_what_needs_privileges(crowd: Joined) -> None:
     crowd.wait_phase("may", "Succeeded", SECONDS)
     crowd.wait_phase("may-not", "Failed", SECONDS)
 

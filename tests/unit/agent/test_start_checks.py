@@ -27,7 +27,7 @@ users: [{{name: u, user: {{client-certificate: {cert}, client-key: {cert}}}}}]
 
 @pytest.mark.parametrize("content", [None, "", "half a certif"])
 @pytest.mark.parametrize(("folder", "forbids"), [("pki", False), ("elsewhere", True)])
-def test_a_damaged_pair_of_our_own_store_forbids_no_start_as_it_may_be_mended(tmp_path, folder, forbids, content):
+def test_a_damaged_pair_of_our_own_store_forbids_no_start_as_it_may_be_replaced(tmp_path, folder, forbids, content):
     pem = tmp_path / folder / "kubelet-client-current.pem"
     pem.parent.mkdir()
     if content is not None:

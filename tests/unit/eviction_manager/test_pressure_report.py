@@ -13,7 +13,7 @@ MEMORY = Threshold("memory.available", Amount(absolute=100 * MIB))
 PIDS = Threshold("pid.available", Amount(absolute=10))
 
 
-def test_each_condition_is_told_with_its_signals_and_withdrawn() -> None:
+def test_each_condition_is_reported_with_its_signals_and_withdrawn() -> None:
     told: list[ServiceState] = []
     report = PressureReport(told.append, lambda: 7.0)
     report.observed((), (), {})

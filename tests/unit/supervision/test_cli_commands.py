@@ -297,7 +297,7 @@ def test_an_actor_without_a_record_gets_a_hint(tmp_path: Path) -> None:
     assert "no incident is of an actor NOPE: see `supervise incidents`" in done.stderr, "no agent has a tree"
 
 
-def test_none_of_the_incidents_or_all_are_shown(tmp_path: Path) -> None:
+def test_as_many_incidents_are_shown_as_asked_for_and_all_with_minus_one(tmp_path: Path) -> None:
     incidents = Incidents(tmp_path / "incidents.jsonl")
     for number in range(1, 30):
         incidents.opened(Exited("pleg", number, 5, 9, "signal", uptime=3))

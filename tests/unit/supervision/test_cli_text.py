@@ -183,7 +183,7 @@ def test_spare_columns_of_a_table_with_sentences_are_left_out_only_where_the_res
     assert table_with_texts(header, rows, 22, spare=("UPTIME",))[1][0] == "container_runtime/a"
 
 
-def test_a_help_is_filled_anew_behind_its_labels_and_keeps_its_examples() -> None:
+def test_a_help_is_wrapped_behind_its_labels_and_keeps_its_examples() -> None:
     text = "Some words of which there are more than forty\nletters.\n\n"
     text += "    supervise logs pod_workers/worker/0 --since 1h30m\n"
     text += "    1  some words that are more than forty\n       letters\n  rule:    some words that are more than forty"

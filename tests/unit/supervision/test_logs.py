@@ -233,7 +233,7 @@ def test_switching_back_to_one_stream_loses_no_line(capfd: Capture) -> None:
     assert [text.count("INFO") for text in capfd.readouterr()] == [1, 1]
 
 
-def test_much_is_written_in_portions_that_end_with_a_line() -> None:
+def test_a_large_output_is_written_in_parts_that_end_with_a_whole_line() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb"), os.fdopen(reading, "rb", buffering=0) as reader:
         sink = Sink(writing, size=1 << 15)

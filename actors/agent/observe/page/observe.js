@@ -82,7 +82,7 @@ function scrollers(view) {
   return new Map([...texts, ...view.querySelectorAll(".scroll").entries()]);
 }
 
-// Draw the tab anew; what is open, what has the focus, and how far things are scrolled, stays so.
+// Draw the tab again; what is open, what has the focus, and how far things are scrolled, stays so.
 function draw() {
   const view = byId("view"), again = drawn === tab;
   const open = new Set([...view.querySelectorAll("details[open]")].map((each) => each.id));
@@ -122,7 +122,7 @@ function say(state, reasons) {
   byId("reasons").replaceChildren(...reasons.map((text) => element("li", {}, text)));
 }
 
-// Text that is being selected is not to be drawn anew under the pointer, nor what is being clicked.
+// Do not redraw text while it is selected, nor what is being clicked.
 const touched = () => held || String(document.getSelection()) !== "";
 
 async function ask(name) {

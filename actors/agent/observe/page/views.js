@@ -85,7 +85,7 @@ export function incidentsView(incidents) {
   return [timeline(incidents, Date.now(), open), ...list.slice().reverse()];
 }
 
-// Rows as the command of the same name shows them, with what else is to be said above.
+// Rows as the command of the same name shows them, with remarks above.
 export function rowsView(data, empty) {
   const columns = data.header.map((title) => [title, title === "MESSAGE" ? "text" : "word"]);
   const notes = [...(data.problems || []), ...(data.refused || []).map((text) => `refused: ${text}`)];

@@ -143,7 +143,7 @@ def test_only_root_can_run_pods() -> None:
     assert [found.level for uid in (0, 1000) for found in user(uid)] == [Level.OK, Level.FAILURE]
 
 
-def test_a_restart_that_this_host_would_refuse_is_a_failure_and_told_once(tmp_path: Path) -> None:
+def test_a_restart_that_this_host_would_refuse_is_a_failure_and_reported_once(tmp_path: Path) -> None:
     config = KubeletConfiguration(kubeReserved={"memory": "900Ti"}, failCgroupV1=False)
     agent = Agent(config=config, root_dir=str(tmp_path))
     (found,) = restart(agent, [])

@@ -231,7 +231,7 @@ def test_the_tree_is_well_when_every_actor_is() -> None:
     assert (none.level, none.remedy) == (Level.FAILURE, "supervise start --root-dir /r")
 
 
-def test_a_start_that_would_be_refused_is_not_advised_before_what_refuses_it_is_mended() -> None:
+def test_a_start_that_would_be_refused_is_advised_only_once_its_cause_is_corrected() -> None:
     refused = RefusedStart(time.time() - 200, ("swap is on", "--nope: unknown flag"))
     (now,) = agent_checks.not_running(refused, "--root-dir /r", ["swap is on"])
     assert now.text == "not running; its last start was refused, 3m20s ago: --nope: unknown flag"

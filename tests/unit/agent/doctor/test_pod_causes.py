@@ -43,8 +43,7 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1", field: 
         (
             "NodeAffinity",
             "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
-            "kubectl get nodes --show-labels: label the node, or correct nodeSelector; "
-            "a rejected pod is to be made again",
+            "kubectl get nodes --show-labels: label the node, or correct nodeSelector; create a rejected pod again",
         ),
         (
             "ErrImagePull",

@@ -78,7 +78,7 @@ def test_pages_are_written_to_the_given_directory_or_its_error_is_reported(tmp_p
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_a_parser_of_its_own_loses_nothing() -> None:
+def test_a_page_of_a_parser_of_another_program_is_complete() -> None:
     parser = argparse.ArgumentParser(prog="tool", description="Does 100%% of it.")
     parser.add_argument("--hidden", help=argparse.SUPPRESS)
     parser.add_argument("--seen", metavar="N", default=3, help="how many (default: %(default)s)")

@@ -251,7 +251,7 @@ def test_hints_of_a_container_that_has_its_cpus_name_where_these_are():
     assert pod_hints(policy, state, pod) == hints(policy, state, pod, container)
 
 
-def test_hints_of_a_pod_are_for_all_that_it_has_at_one_time():
+def test_hints_of_a_pod_are_for_the_most_cpus_that_its_containers_have_at_one_time():
     policy = policy_on(TWO)
     pod = pod_of(asking("a", "3"), asking("b", "4"), init=[asking("i", "2"), asking("s", "1", restartPolicy="Always")])
     assert pod_hints(policy, start(policy), pod) == {

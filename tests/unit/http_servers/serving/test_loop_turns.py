@@ -8,7 +8,7 @@ from contextlib import suppress
 from actors.http_servers.serving.loop_turns import LoopTurns
 
 
-async def test_those_who_wait_pass_in_their_order_and_few_in_one_turn() -> None:
+async def test_waiting_callers_pass_in_their_order_and_few_in_one_turn_of_the_loop() -> None:
     turns, passed = LoopTurns(2), list[tuple[int, int]]()
     turn = 0
 
@@ -26,7 +26,7 @@ async def test_those_who_wait_pass_in_their_order_and_few_in_one_turn() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_one_that_is_cancelled_while_it_waits_costs_no_place() -> None:
+async def test_a_caller_that_is_cancelled_while_it_waits_takes_no_place() -> None:
     turns = LoopTurns(1)
     await turns.take()
     gone, next_one = asyncio.ensure_future(turns.take()), asyncio.ensure_future(turns.take())

@@ -37,7 +37,7 @@ def test_pods_that_are_added_again_are_counted_by_their_kind_from_zero():
     assert counted("restarted_pods_total", "") == 1
 
 
-def test_a_sandbox_is_counted_when_it_is_begun_and_when_it_fails():
+def test_a_sandbox_is_counted_when_its_start_begins_and_when_it_fails():
     counted = Counted()
     counted.shard.sandbox_starts(POD, 0)
     counted.shard.sandbox_ran("gvisor", 0.2, failed=True)

@@ -93,7 +93,7 @@ def ended(code: int) -> dict[str, object]:
         ("Never", {}, set()),
     ],
 )
-def test_what_the_runtime_lost_while_no_agent_ran_is_told_by_the_last_status(policy, states, names):
+def test_containers_that_the_runtime_lost_while_no_agent_ran_are_known_from_the_last_status(policy, states, names):
     status = {
         "initContainerStatuses": [shown(name, states[name]) for name in "i" if name in states],
         "containerStatuses": [shown(name, states[name]) for name in "ab" if name in states],

@@ -30,7 +30,7 @@ async def test_the_name_of_a_runtime_is_its_own(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_no_answer_breaks_the_search_for_the_name(data: bytes) -> None:
+def test_the_name_is_found_in_an_answer_with_any_other_bytes(data: bytes) -> None:
     assert isinstance(liveness._text_field(data, 2), str)
     assert liveness._text_field(b"\x0a\x01v\x12\x04fake" + data, 2) == "fake"
 

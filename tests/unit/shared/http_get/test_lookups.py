@@ -54,7 +54,7 @@ async def test_hanging_lookups_of_one_pod_delay_no_probe_of_another(resolver):
             await asyncio.sleep(0.01)
 
 
-async def test_a_lookup_that_outlives_its_callers_is_shared_and_not_begun_again(resolver):
+async def test_a_lookup_that_outlives_its_callers_is_shared_with_later_ones(resolver):
     own = Lookups()
     for _ in range(3):
         with pytest.raises(TimeoutError):

@@ -105,7 +105,7 @@ def test_name_service_comes_next_and_its_loopback_is_passed_over():
     assert ips(looked_up=("10.9.9.9", "fe80::1%eth0")) == ["10.0.0.7"]
 
 
-def test_at_last_the_default_route_of_either_family():
+def test_without_another_source_the_address_is_that_of_the_default_route_of_either_family():
     assert ips() == ["10.0.0.7"]
     assert ips("::") == ["fd00::7"]
     assert ips(at=host(v4="")) == ["fd00::7"]

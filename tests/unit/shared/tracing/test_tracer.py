@@ -48,7 +48,7 @@ def test_two_roots_are_two_traces(tracer: RecordingTracer, ended: list[Span]) ->
     assert len({span.context.trace_id for span in ended}) == 2
 
 
-async def test_tasks_are_within_the_span_that_they_were_begun_in_and_no_other(
+async def test_a_task_belongs_to_the_span_that_started_it_and_to_no_other(
     tracer: RecordingTracer, ended: list[Span]
 ) -> None:
     async def work(name: str, begun: asyncio.Event, go: asyncio.Event) -> None:

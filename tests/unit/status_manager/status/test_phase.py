@@ -55,7 +55,7 @@ def test_a_pod_is_pending_until_its_sidecar_has_started_once(
 
 
 @pytest.mark.parametrize("other", [WAITS, None])
-def test_a_pod_is_pending_while_one_container_has_not_begun(other: dict[str, Any] | None) -> None:
+def test_a_pod_is_pending_while_one_container_has_not_started(other: dict[str, Any] | None) -> None:
     statuses = {"a": RUNS} | ({"b": other} if other is not None else {})
     assert phase(statuses) == "Pending"
     assert phase({**statuses, "a": FAILED}, policy="Never", ended=True) == "Pending"

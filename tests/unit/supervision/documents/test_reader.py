@@ -125,7 +125,7 @@ def test_aliases_and_merge_keys_are_read():
     }  # fmt: skip
 
 
-def test_a_key_like_that_of_a_merge_is_a_key_when_it_is_not_written_plainly():
+def test_a_quoted_merge_key_is_a_plain_key():
     text = '"<<": {a: 1}\n"\\0<<": {b: 2}\n<<: {c: 3}\n'
     assert read_document(text.encode()) == {"<<": {"a": 1}, "\0<<": {"b": 2}, "c": 3}
     with pytest.raises(DocumentError, match="given twice"):
