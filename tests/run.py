@@ -58,8 +58,8 @@ PHASES = (
         more=2,
         folders=("tests",),
     ),
-    Phase("real processes", "tree and not node and not alone", parallel=True, more=3),
-    Phase("real containers", "node and not alone", parallel=True, more=2),
+    Phase("real processes", "tree and not node and not alone", parallel=True, more=2),
+    Phase("real containers", "node and not alone", parallel=True, more=1),
     Phase("alone", "alone", parallel=False),
 )
 

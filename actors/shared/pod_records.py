@@ -20,13 +20,16 @@ from msgspec import UNSET, UnsetType
 
 from actors.shared.fnv import fnv1a_32
 from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError, milli
 from actors.shared.restore_error import restore_error
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
 
 ALLOCATED: Final = "allocated_pods_state"
 ACTUATED: Final = "actuated_pods_state"
+RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 POD_LEVEL: Final = ""
 """The key of the pod-level resources, beside the names of containers."""
 _MOST_BYTES: Final = 64 << 20
@@ -70,6 +73,36 @@ def record_of(pod: Pod, *, under_way: bool = False) -> PodRecord | None:
         PodLevelResources=pod.spec.resources,
         ResizeUnderWay=under_way or UNSET,
     )
+
+
+def with_limits_of_pod(own: ResourceRequirements, whole: ResourceRequirements | None) -> ResourceRequirements:
+    """The actuated resources of a container as the kubelet records them: where it has no limit of its own, that of the
+    pod, which is in force for it (KEP-2837). A kubelet that does not find it there resizes the container."""
+    return own if whole is None else msgspec.structs.replace(own, limits={**_resizable(whole.limits), **own.limits})
+
+
+def without_limits_of_pod(
+    recorded: ResourceRequirements, whole: ResourceRequirements, own: Mapping[str, Quantity]
+) -> ResourceRequirements:
+    """The opposite. `own`: the allocated limits of the container."""
+    of_pod = _resizable(whole.limits)
+    limits = {
+        name: amount
+        for name, amount in recorded.limits.items()
+        if name in own or name not in of_pod or not _is_equal(amount, of_pod[name])
+    }
+    return msgspec.structs.replace(recorded, limits=limits)
+
+
+def _is_equal(one: Quantity, other: Quantity) -> bool:
+    try:
+        return milli(one) == milli(other)
+    except QuantityError:
+        return one == other
+
+
+def _resizable(limits: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    return {name: limits[name] for name in RESIZABLE if name in limits}
 
 
 class _Content(msgspec.Struct):

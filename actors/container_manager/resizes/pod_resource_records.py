@@ -7,7 +7,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from actors.shared.kube.pod import Pod
-from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordText, read, record_of
+from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordText, read, record_of, with_limits_of_pod
 from actors.shared.state_files import CopiedFile, StateFiles
 
 from ..messages import ActuatedResources
@@ -39,7 +39,7 @@ class PodResourceRecords:
         record = PodRecord(
             ContainerResources={
                 **before.containers,
-                **{name: one.resources for name, one in order.containers.items()},
+                **{name: with_limits_of_pod(one.resources, order.pod) for name, one in order.containers.items()},
             },
             PodLevelResources=order.pod,
             ContainerIDs={**ids, **{name: one.id for name, one in order.containers.items()}},

@@ -7,7 +7,6 @@ restarts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
@@ -16,10 +15,8 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
-from actors.shared.pod_records import POD_LEVEL, PodRecord
+from actors.shared.pod_records import POD_LEVEL, RESIZABLE, PodRecord, without_limits_of_pod
 from supervision.errors import UNREADABLE
-
-RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 
 Allocated = dict[str, ResourceRequirements]
 
@@ -43,7 +40,8 @@ def of(pod: Pod) -> Allocated:
 
 
 def resized(one: ResourceRequirements, other: ResourceRequirements) -> list[str]:
-    """The differing resources, of cpu and memory. 0.1 and 100m are equal."""
+    """The differing resources, of cpu and memory. 0.1 and 100m are equal, and so are 0 and none: the kubelet records a
+    container without a limit as one of 0."""
     first, second = _amounts(one), _amounts(other)
     count = len(RESIZABLE)
     return [name for place, name in enumerate(RESIZABLE) if first[place::count] != second[place::count]]
@@ -60,7 +58,7 @@ def _amounts(resources: ResourceRequirements) -> list[object]:
 
 def _amount(quantity: object) -> object:
     try:
-        return milli(quantity) if isinstance(quantity, str | int | float) else None
+        return milli(quantity) or None if isinstance(quantity, str | int | float) else None
     except QuantityError:
         return quantity
 
@@ -104,10 +102,14 @@ def stored_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> Sto
         found[POD_LEVEL] = whole
     ids = actuated.ContainerIDs if actuated is not None else msgspec.UNSET
     known = dict(actuated.containers) if actuated is not None else {}
+    of_pod = actuated.PodLevelResources if actuated is not None else None
+    if isinstance(of_pod, ResourceRequirements):
+        own = {name: one.limits for name, one in found.items()}
+        known = {name: without_limits_of_pod(one, of_pod, own.get(name, {})) for name, one in known.items()}
     if not isinstance(ids, msgspec.UnsetType):
         known = {ids[name]: known[name] for name in ids if name in known}
-    if actuated is not None and isinstance(actuated.PodLevelResources, ResourceRequirements):
-        known[POD_LEVEL] = actuated.PodLevelResources
+    if isinstance(of_pod, ResourceRequirements):
+        known[POD_LEVEL] = of_pod
     return StoredAllocation(
         {name: one for name, one in found.items() if any(_amounts(one))}, known, allocated.ResizeUnderWay is True
     )

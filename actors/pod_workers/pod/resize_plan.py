@@ -12,7 +12,7 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
-from actors.shared.pod_records import POD_LEVEL
+from actors.shared.pod_records import POD_LEVEL, RESIZABLE
 
 from .state import PodState
 
@@ -31,9 +31,7 @@ def outdated(state: PodState) -> list[tuple[Container, CriContainer, list[str]]]
 
 def unconfirmed(state: PodState) -> list[tuple[Container, CriContainer, list[str]]]:
     """Running containers whose resources are not known after an interrupted resize, and which resources may differ."""
-    return (
-        [(*one, list(allocation.RESIZABLE)) for one in _running_containers(state)] if state.resizing.unconfirmed else []
-    )
+    return [(*one, list(RESIZABLE)) for one in _running_containers(state)] if state.resizing.unconfirmed else []
 
 
 def with_limits_of_pod(state: PodState) -> list[tuple[Container, CriContainer, list[str]]]:
@@ -43,7 +41,7 @@ def with_limits_of_pod(state: PodState) -> list[tuple[Container, CriContainer, l
     given = pod.spec.resources.limits if pod is not None and pod.spec.resources is not None else {}
     found = []
     for container, instance in _running_containers(state):
-        names = [name for name in allocation.RESIZABLE if name in given and name not in container.resources.limits]
+        names = [name for name in RESIZABLE if name in given and name not in container.resources.limits]
         if names:
             found.append((container, instance, names))
     return found
@@ -111,7 +109,7 @@ def changes(before: Pod, after: Pod) -> Iterator[tuple[str, str, str]]:
             ("requests", first.requests, second.requests),
             ("limits", first.limits, second.limits),
         ):
-            for resource in allocation.RESIZABLE:
+            for resource in RESIZABLE:
                 operation = _operation(had.get(resource), has.get(resource))
                 if operation:
                     yield resource, requirement, operation

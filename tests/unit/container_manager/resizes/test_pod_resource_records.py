@@ -55,6 +55,16 @@ def test_a_record_of_one_container_leaves_the_others(tmp_path: Path) -> None:
     assert record.PodLevelResources == given("3")
 
 
+def test_a_container_without_a_limit_is_recorded_with_the_limit_of_its_pod_as_by_the_kubelet(tmp_path: Path) -> None:
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
+    whole = ResourceRequirements(limits={"cpu": "300m", "memory": "64Mi", "hugepages-2Mi": "2Mi"})
+    own = ActuatedContainer("y", ResourceRequirements(limits={"cpu": "100m"}))
+    records.actuate(ActuatedResources("u", {"a": ActuatedContainer("x", given("1")), "b": own}, whole))
+    found = read(tmp_path / ACTUATED)["u"].containers
+    assert found["a"] == ResourceRequirements(requests={"cpu": "1"}, limits={"cpu": "300m", "memory": "64Mi"})
+    assert found["b"] == ResourceRequirements(limits={"cpu": "100m", "memory": "64Mi"})
+
+
 def test_a_removed_pod_is_dropped_with_the_next_change(tmp_path: Path) -> None:
     records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("1"))

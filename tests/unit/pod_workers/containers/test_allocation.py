@@ -37,6 +37,7 @@ def requests(**amounts: str) -> dict:
         (requests(cpu="1"), {"limits": {"cpu": "1"}}, ["cpu"]),
         ({}, requests(memory="1Mi"), ["memory"]),
         (requests(**{"ephemeral-storage": "1Gi"}), {}, []),
+        ({"limits": {"cpu": "0", "memory": "64Mi"}}, {"limits": {"memory": "64Mi"}}, []),
     ],
 )
 def test_only_cpu_and_memory_are_resized(one, other, names):
@@ -67,6 +68,25 @@ def test_records_of_a_kubelet_apply_by_container_name():
     pod = pod_of(a=requests(cpu="3"))
     kept = allocation.stored_of(pod, PodRecord(ContainerResources={"a": NEW}), PodRecord(ContainerResources={"a": OLD}))
     assert kept == allocation.StoredAllocation({"a": NEW}, {"a": OLD})
+
+
+def test_records_of_a_kubelet_have_the_limits_of_the_pod_at_containers_without_their_own():
+    whole = ResourceRequirements(limits={"cpu": "300m", "memory": "64Mi"})
+    own = ResourceRequirements(limits={"memory": "64Mi"})
+    pod = pod_of(a={}, b={"limits": {"memory": "64Mi"}})
+    allocated = PodRecord(ContainerResources={"a": ResourceRequirements(), "b": own}, PodLevelResources=whole)
+    actuated = PodRecord(ContainerResources={"a": whole, "b": whole}, PodLevelResources=whole)
+    kept = allocation.stored_of(pod, allocated, actuated)
+    assert kept.actuated == {"a": ResourceRequirements(), "b": own, POD_LEVEL: whole}
+
+
+def test_other_limits_that_a_kubelet_recorded_are_still_to_be_resized():
+    whole, before = ResourceRequirements(limits={"cpu": "300m"}), ResourceRequirements(limits={"cpu": "200m"})
+    allocated = PodRecord(ContainerResources={"a": ResourceRequirements()}, PodLevelResources=whole)
+    kept = allocation.stored_of(
+        pod_of(a={}), allocated, PodRecord(ContainerResources={"a": before}, PodLevelResources=whole)
+    )
+    assert kept.actuated["a"] == before
 
 
 @pytest.mark.parametrize(("whole", "found"), [({"PodLevelResources": None}, None), ({}, NEW)])
