@@ -22,7 +22,7 @@ class Kept(msgspec.Struct, frozen=True):
     """One kind of file."""
 
     pattern: str
-    """Below the root directory (`root/`) or the run directory (`run/`)."""
+    """Below the root directory (`root/`) or the run directory (`run/`), or beside that."""
     writer: str
     """The module."""
     when: str = ""
@@ -41,6 +41,7 @@ KEPT: Final = (
     Kept("run/quarantine/*/current", "actors/pod_config/sources/manifest_directory.py"),
     Kept("run/quarantine/*/crashes", "supervision/quarantine.py", when="a death on an input"),
     Kept("root/troupelet/places.json", "actors/shared/config/start/start_records.py"),
+    Kept("run-refused", "actors/shared/config/start/refused_starts.py", when="a refused start"),
     Kept("root/troupelet/config/*.json", "actors/shared/config/sources/checkpoints.py"),
     Kept("root/troupelet/config/session", "actors/config_controller/session.py", when="a changed configuration"),
     Kept("root/troupelet/last_good*", "actors/pod_config/sources/last_good.py", when="a manifest that turns bad"),

@@ -26,7 +26,6 @@ from actors.pod_workers.messages import (
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.pod_workers.pod.results import Interrupted
 from actors.pod_workers.pod.state_values import AcquiredResources
-from actors.shared.cri.calls_in_progress import SLOW_SECONDS
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
@@ -499,20 +498,3 @@ async def test_a_deletion_is_never_reverted(tmp_path):
         await node.sources(pod())
         await node.pass_time(5)
         assert not node.running("a")
-
-
-async def test_a_call_that_the_runtime_does_not_answer_is_reported_until_it_is_over(tmp_path):
-    async with Driven(tmp_path) as node:
-        await node.sources()
-        await node.first_look()
-        held = asyncio.Event()
-        node.fake.faults.add("StartContainer", Fault(held=held, times=1))
-        await node.want(pod())
-        await node.until(lambda: node.count_of("StartContainer") == 1)
-        assert node.observed().slow_call == ""
-        began = node.clock()
-        await node.pass_time(SLOW_SECONDS)
-        assert (node.observed().slow_call, node.observed().slow_since) == ("StartContainer", began)
-        held.set()
-        await node.until(lambda: node.running("a"))
-        await node.until(lambda: node.observed().slow_call == "")
