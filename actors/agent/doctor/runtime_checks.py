@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import socket
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from types import MappingProxyType
@@ -24,6 +22,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from actors.shared.cri.stats import ImageFileSystems
+from actors.shared.linux.listener_pid import listener_pid
 from supervision.cli.signals import is_stopped
 from supervision.errors import UNREADABLE
 from supervision.time_scale import scaled
@@ -38,7 +37,6 @@ _CNI_LOADED: Final = "lastCNILoadStatus"
 _CNI_CONFIG: Final = "cniconfig"
 """Keys of containerd's information: how it last read the CNI files, and where (internal/cri/server/status.go)."""
 _LOADED: Final = "OK"
-_CREDENTIALS: Final = struct.Struct("3i")
 """struct ucred: pid, uid, gid (unix(7))."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -116,14 +114,10 @@ async def _ask_file_systems(agent: Agent) -> ImageFileSystems:
 def _stopped_process(endpoint: str) -> int:
     """The pid of the process that listens on the socket, if SIGSTOP or a debugger has stopped it; else 0. The kernel
     accepts connections for it all the same."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(scaled(1.0))
-        try:
-            connection.connect(endpoint.removeprefix("unix://"))
-            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        except OSError:
-            return 0
-    pid = int(_CREDENTIALS.unpack(peer)[0])
+    try:
+        pid = listener_pid(endpoint.removeprefix("unix://"), scaled(1.0))
+    except OSError:
+        return 0
     return pid if pid > 1 and is_stopped(pid) else 0
 
 

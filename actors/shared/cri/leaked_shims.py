@@ -11,13 +11,13 @@ containerd has also removed its bundle, the directory in which the shim runs.
 from __future__ import annotations
 
 import os
-import socket as sockets
-import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
 import psutil
+
+from actors.shared.linux.listener_pid import listener_pid
 
 from . import leaked_addresses, shims
 from .shims import Shim
@@ -29,7 +29,6 @@ _TICK_SECONDS: Final = 0.1
 _CLOCK_SECONDS: Final = 2.0
 """More than the start of a process, by the kernel, differs from the clock."""
 _CONNECT_SECONDS: Final = 2.0
-_CREDENTIALS: Final = struct.Struct("3i")
 
 
 def leaked(
@@ -74,10 +73,6 @@ def sweep(
 
 def _runtime_age(socket: str, now: float) -> float:
     """Seconds for which the process that listens there has run; 0 if it is not known."""
-    with suppress(OSError, psutil.Error), sockets.socket(sockets.AF_UNIX) as connection:
-        connection.settimeout(_CONNECT_SECONDS)
-        connection.connect(socket)
-        peer = connection.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
-        pid, _, _ = _CREDENTIALS.unpack(peer)
-        return now - psutil.Process(pid).create_time()
+    with suppress(OSError, psutil.Error):
+        return now - psutil.Process(listener_pid(socket, _CONNECT_SECONDS)).create_time()
     return 0.0

@@ -12,6 +12,7 @@ directories.py       creates directories and missing parents with a given mode
 host_addresses.py    the addresses of this host, from the kernel and from DNS
 inotify.py           watches files and directories with inotify(7), without blocking
 links.py             replaces symbolic links atomically
+listener_pid.py      which process listens on a Unix socket
 memory.py            memory of the machine, from /proc/meminfo (proc_meminfo(5))
 mountinfo.py         the mount table, /proc/<pid>/mountinfo
 mounting.py          mount(2) and umount2(2), which Python lacks
