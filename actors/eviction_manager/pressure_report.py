@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
-from actors.shared.config.fields.eviction import Amount, Threshold
+from actors.shared.config.fields.eviction import Threshold
 from supervision.process_messages import ServiceState
 
 from .resources import CONDITION_OF, RESOURCE_OF
@@ -48,15 +48,11 @@ def text(condition: str, met: Sequence[Threshold], signals: Mapping[str, SignalO
 
 def _below(threshold: Threshold, seen: SignalObservation | None) -> str:
     name, in_bytes = threshold.signal, RESOURCE_OF[threshold.signal] in _IN_BYTES
-    limit = _amount_text(threshold.amount, in_bytes)
+    limit = threshold.amount.text(lambda value: _number(value, in_bytes))
     if seen is None:
         return f"{name} was below {limit}"
     share = f" ({seen.available / seen.capacity:.0%})" if seen.capacity else ""
     return f"{name} is {_number(seen.available, in_bytes)}{share}, below {limit}"
-
-
-def _amount_text(amount: Amount, in_bytes: bool) -> str:
-    return f"{amount.percent or 0:g}%" if amount.absolute is None else _number(amount.absolute, in_bytes)
 
 
 def _number(value: int, in_bytes: bool) -> str:

@@ -84,11 +84,7 @@ def _below(evicts: Mapping[str, Amount], names: Sequence[str], what: str, availa
     if not met:
         return ""
     signal = max(met, key=lambda one: met[one].of(capacity))
-    return f"evictionHard {signal} {_amount_text(met[signal])}"
-
-
-def _amount_text(amount: Amount) -> str:
-    return f"{amount.percent or 0:g}%" if amount.absolute is None else str(amount.absolute)
+    return f"evictionHard {signal} {met[signal].text()}"
 
 
 def _nearest(path: str) -> Path:

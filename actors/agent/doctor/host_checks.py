@@ -158,9 +158,10 @@ def start_problems(agent: Agent) -> Iterator[ConfigProblem]:
 
 def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
     """The problems that would prevent a start now, except those in `reported` and those that other checks find."""
-    for problem in kubelet_here(agent.root_dir):
+    kubelets = [*kubelet_here(agent.root_dir)]
+    for problem in kubelets:
         yield failure("start", str(problem), "systemctl disable --now kubelet: its pods go on")
-    known = {str(problem) for problem in (*reported, *kubelet_here(agent.root_dir))}
+    known = {str(problem) for problem in (*reported, *kubelets)}
     for problem in start_problems(agent):
         if problem.path not in _OWN_CHECKS and str(problem) not in known:
             yield failure("start", str(problem), _remedy_of(problem))

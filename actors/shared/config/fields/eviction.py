@@ -6,6 +6,7 @@ A threshold's operator is always "less than". 0% and 100% switch a threshold off
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
@@ -42,6 +43,10 @@ class Amount(msgspec.Struct, frozen=True):
     def of(self, capacity: int) -> int:
         """Bytes, inodes or process IDs."""
         return self.absolute if self.absolute is not None else int(capacity * _share(self.percent or 0.0))
+
+    def text(self, absolute: Callable[[int], str] = str) -> str:
+        """For messages: `15%`, or the quantity as `absolute` writes it."""
+        return f"{self.percent or 0:g}%" if self.absolute is None else absolute(self.absolute)
 
 
 def _share(percent: float) -> float:
