@@ -9,6 +9,7 @@ import hashlib
 
 import msgspec
 
+from actors.shared.config.paths import IMAGES_FILE
 from actors.shared.cri import leaked_addresses
 from actors.shared.linux.systemd import CgroupDriver
 
@@ -96,4 +97,4 @@ class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def images_file(self) -> str:
         """Says which images were imported."""
-        return f"{self.root}/images.json"
+        return f"{self.root}/{IMAGES_FILE}"

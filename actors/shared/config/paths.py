@@ -9,6 +9,8 @@ from typing import Final
 
 DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
 ROOT_DIR_VARIABLE: Final = "TROUPELET_ROOT_DIR"
+IMAGES_FILE: Final = "images.json"
+"""In the directory of a managed runtime: the references of the images that it has from the start, with their IDs."""
 
 
 def default_root_dir() -> str:
