@@ -453,9 +453,13 @@ async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_
 
 async def test_without_the_field_no_process_is_moved(host):
     manager = host.start()
-    manager.disposables["actors.container_manager.cgroups.system_cgroups:gather_host"] = lambda **_: 1 / 0
+    moves: list[object] = []
+    manager.disposables["actors.container_manager.cgroups.system_cgroups:gather_host"] = lambda **asked: moves.append(
+        asked
+    )
     async with manager:
         await manager.advance(150)
+    assert moves == []
 
 
 V2 = ("/kubepods", "/kubepods/burstable", "/kubepods/burstable/podu1", "/kubepods/podu2")
