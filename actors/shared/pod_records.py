@@ -84,7 +84,8 @@ def with_limits_of_pod(own: ResourceRequirements, whole: ResourceRequirements | 
 def without_limits_of_pod(
     recorded: ResourceRequirements, whole: ResourceRequirements, own: Mapping[str, Quantity]
 ) -> ResourceRequirements:
-    """The opposite. `own`: the allocated limits of the container."""
+    """The actuated resources of a container from such a record, without the limits that are the pod's. `own`: the
+    allocated limits of the container."""
     of_pod = _resizable(whole.limits)
     limits = {
         name: amount

@@ -116,6 +116,6 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
 
 
 def measured(transport: Transport, metrics: Metrics | None) -> Transport:
-    """`metrics`: None if calls are not measured."""
+    """The transport with its calls known to their tasks' CallsInProgress. `metrics`: None if they are not measured."""
     known = WatchedTransport(transport)
     return known if metrics is None else MeasuredTransport(known, metrics)
