@@ -13,8 +13,9 @@ from .health import is_silent
 from .signals import stopped_by_signal
 from .text import duration
 
-PATIENCE_SECONDS: Final = 1.5
-"""Seconds that each question waits, unless --timeout is less: actors answer within milliseconds."""
+PATIENCE_SECONDS: Final = 3.0
+"""Seconds that each question waits, unless --timeout is less: actors answer within milliseconds, but for those that
+wait for others just after their start."""
 R = TypeVar("R", bound=Message)
 
 

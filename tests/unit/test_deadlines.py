@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from actors.status_manager.reports.first_reports import WAIT_SECONDS
+from supervision.cli.answers import PATIENCE_SECONDS
+
 ROOT = Path(__file__).parents[2]
 SCALED_BY_ITS_RECEIVER = {"ask", "tell", "disposable", "call", "ApiCall", "event", "Question"}
 """Functions that scale what they are given: the port of an actor, the client of the API."""
@@ -51,3 +54,7 @@ def test_every_literal_deadline_follows_the_speed_of_the_machine() -> None:
                     found.add((file, ast.unparse(expression)))
     assert found - KEPT.keys() == set(), "wrap them in scaled(), or say in KEPT why they are the same everywhere"
     assert KEPT.keys() - found == set(), "no longer there"
+
+
+def test_a_command_waits_longer_than_the_status_manager_for_the_first_reports() -> None:
+    assert PATIENCE_SECONDS >= WAIT_SECONDS + 1.0
