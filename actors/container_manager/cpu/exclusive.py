@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Final
 
 from actors.container_manager.state_store import StateStore
+from actors.container_manager.topology.local_provider import LocalProvider
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.config.fields.resources import format_cpu_list
 from actors.shared.hardware.allocation import ContainerAllocation
@@ -24,7 +25,7 @@ ALIGNED: Final = "kubelet_container_aligned_compute_resources_count"
 NOT_ALIGNED: Final = "kubelet_container_aligned_compute_resources_failure_count"
 
 
-class ExclusiveCpus:
+class ExclusiveCpus(LocalProvider):
     """The static policy: exclusive CPUs, allocated and kept in the state file."""
 
     def __init__(
@@ -44,19 +45,6 @@ class ExclusiveCpus:
 
     async def pod_hints(self, pod: Pod) -> Hints:
         return pod_hints(self._policy, self.state, pod)
-
-    async def reserve(
-        self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
-    ) -> ContainerAllocation:
-        return self._allocate(pod, container, affinity)
-
-    async def allocate(
-        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
-    ) -> ContainerAllocation:
-        return self._allocate(pod, container, affinity)
-
-    def restore(self, pod: Pod, container: Container) -> None:
-        self._allocate(pod, container, None)
 
     def _allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
         """Raises AllocationError, OSError."""
@@ -88,9 +76,6 @@ class ExclusiveCpus:
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
         return self._allocation_of(uid, container)
 
-    def served(self, uid: str) -> frozenset[str]:
-        return frozenset()
-
     def uids(self) -> Collection[str]:
         return list(self.state.entries)
 
@@ -98,9 +83,6 @@ class ExclusiveCpus:
         if uid in self.state.entries:
             self._store.free(self.state.without(uid))
             self._count()
-
-    def forget(self, uid: str) -> None:
-        self.release(uid)
 
     def exclusive(self) -> Exclusive:
         pods = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from actors.container_manager.state_store import StateStore
+from actors.container_manager.topology.local_provider import LocalProvider
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
@@ -19,7 +20,7 @@ from .state import Block, MemoryState
 from .static_policy import allocate, hints, pod_hints
 
 
-class PinnedMemory:
+class PinnedMemory(LocalProvider):
     """The Static policy: memory of NUMA nodes, allocated and kept in the state file."""
 
     def __init__(self, store: StateStore[MemoryState], metrics: Metrics) -> None:
@@ -30,19 +31,6 @@ class PinnedMemory:
 
     async def pod_hints(self, pod: Pod) -> Hints:
         return pod_hints(self._store.value, pod)
-
-    async def reserve(
-        self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
-    ) -> ContainerAllocation:
-        return self._allocate(pod, container, affinity)
-
-    async def allocate(
-        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
-    ) -> ContainerAllocation:
-        return self._allocate(pod, container, affinity)
-
-    def restore(self, pod: Pod, container: Container) -> None:
-        self._allocate(pod, container, None)
 
     def _allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
         """Raises AllocationError, OSError."""
@@ -69,18 +57,12 @@ class PinnedMemory:
             self._store.free(after)
         return self._allocation_of(uid, container)
 
-    def served(self, uid: str) -> frozenset[str]:
-        return frozenset()
-
     def uids(self) -> Collection[str]:
         return list(self._store.value.entries)
 
     def release(self, uid: str) -> None:
         if uid in self._store.value.entries:
             self._store.free(self._store.value.without(uid))
-
-    def forget(self, uid: str) -> None:
-        self.release(uid)
 
     def exclusive(self) -> Exclusive:
         pods = {
