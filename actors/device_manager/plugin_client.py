@@ -12,7 +12,7 @@ import msgspec
 from google.protobuf.message import Message
 
 from actors.shared.hardware.allocation import AllocatedMount, ContainerAllocation, DeviceSpec
-from actors.shared.kube.go_text import UNREADABLE, rpc_error
+from actors.shared.kube.go_text import UNREADABLE, client_details, rpc_error
 from actors.shared.plugins.model import PluginError
 from actors.shared.plugins.registrar import CHANNEL_CLOSED, CLOSED, DIAL_SECONDS, channel_to, raise_if_ending
 from actors.shared.relay import is_socket
@@ -177,4 +177,4 @@ def _nodes(device: api.Device) -> tuple[int, ...]:
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:
-    return rpc_error(error.code().name, error.details() or "")
+    return rpc_error(error.code().name, client_details(error.details() or ""))

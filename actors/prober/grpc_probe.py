@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from actors.shared.config.fields.duration import Duration
-from actors.shared.kube.go_text import rpc_error
+from actors.shared.kube.go_text import client_details, rpc_error
 from actors.shared.kube.handlers import GRPCAction
 from actors.shared.kube.host_port import joined
 
@@ -65,7 +65,7 @@ async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Prob
 
 
 def _failure_of(problem: grpc.aio.AioRpcError, limit: Duration) -> ProbeOutcome:
-    code, details = problem.code().name, problem.details() or ""
+    code, details = problem.code().name, client_details(problem.details() or "")
     if code == "DEADLINE_EXCEEDED":
         return failure(_too_late(limit))
     if code == "UNIMPLEMENTED":

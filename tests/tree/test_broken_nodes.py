@@ -93,7 +93,7 @@ async def test_no_runtime(node: BrokenNode) -> None:
     await status_says(node, f"container runtime: unix://{node.directory}/none.sock cannot be reached: No such file")
     await doctor_says(node, "FAIL  container runtime: ", "there is no container runtime", "systemctl start containerd")
     await node.until(
-        lambda text: "Last error: " in text and "none.sock cannot be reached" in text, "describe", "pod", "web"
+        lambda text: "Last error: " in text and "none.sock: connect: no such file" in text, "describe", "pod", "web"
     )
 
 

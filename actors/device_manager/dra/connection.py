@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
-from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
+from actors.shared.kube.go_text import UNREADABLE, client_details, code_name, rpc_error
 from actors.shared.kube.resource_claims import ResourceClaimError
 from actors.shared.plugins.registrar import CHANNEL_CLOSED, CLOSED, channel_to, raise_if_ending
 from proto import dra_health_pb2 as health_pb
@@ -126,7 +126,7 @@ class DraConnection:
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:
-    return rpc_error(error.code().name, error.details() or "")
+    return rpc_error(error.code().name, client_details(error.details() or ""))
 
 
 def _too_large(size: int) -> str:

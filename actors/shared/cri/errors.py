@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from actors.shared.kube.go_text import rpc_error
+from actors.shared.kube.go_text import client_details, rpc_error, unwrapped
 
 
 class CriError(Exception):
@@ -101,16 +101,19 @@ _BY_CODE: dict[str, type[CriError]] = {
 
 def from_rpc(method: str, code: str, details: str) -> CriError:
     """The error for a gRPC status. `code` is the name of the gRPC code, e.g. NOT_FOUND."""
+    kind = _kind(method, code, details)
+    return kind(method, code, client_details(details))
+
+
+def _kind(method: str, code: str, details: str) -> type[CriError]:
     if code not in _BY_CODE and _RESERVED.search(details):
-        return NameReserved(method, code, details)
+        return NameReserved
     if code not in _BY_CODE and _STARTING.search(details):
-        return StillStarting(method, code, details)
+        return StillStarting
     if method == "PullImage" and code == "UNAVAILABLE" and details.startswith(_REGISTRY):
-        return RuntimeFailure(
-            method, code, details
-        )  # containerd 2 returns this for a registry's 503: the runtime itself works
-    if code == "RESOURCE_EXHAUSTED" and _TOO_LARGE in details:
-        return AnswerTooLarge(method, code, details)
+        return RuntimeFailure  # containerd 2 returns this for a registry's 503: the runtime itself works
+    if code == "RESOURCE_EXHAUSTED" and unwrapped(details).startswith(_TOO_LARGE):
+        return AnswerTooLarge
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
-        return Unavailable(method, code, details)  # the answer of containerd 1.6 until its CRI plug-in is up
-    return _BY_CODE.get(code, RuntimeFailure)(method, code, details)
+        return Unavailable  # the answer of containerd 1.6 until its CRI plug-in is up
+    return _BY_CODE.get(code, RuntimeFailure)

@@ -12,7 +12,7 @@ import grpc.aio
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer, headers_of
 
-from .errors import CriError, Unavailable, from_rpc
+from .errors import CriError, from_rpc
 from .methods import Method, Request, Response
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
@@ -98,7 +98,7 @@ class GrpcTransport:
                 response = await self._answer(method, request, timeout, metadata)
             except grpc.aio.AioRpcError as error:
                 span.set(STATUS_CODE, error.code().value[0])
-                raise self._to_cri_error(method, error) from None
+                raise _to_cri_error(method, error) from None
             except asyncio.CancelledError:
                 span.set(STATUS_CODE, grpc.StatusCode.CANCELLED.value[0])
                 raise
@@ -114,7 +114,7 @@ class GrpcTransport:
             span.set(STATUS_CODE, 0)
         except grpc.aio.AioRpcError as error:
             span.set(STATUS_CODE, error.code().value[0])
-            mapped = self._to_cri_error(method, error)
+            mapped = _to_cri_error(method, error)
             span.raised(mapped)
             raise mapped from None
         finally:
@@ -127,16 +127,12 @@ class GrpcTransport:
         about = {"rpc.system": "grpc", "rpc.service": name.partition("/")[0], "rpc.method": method.name}
         return self._tracer.start(name, about, kind=Kind.CLIENT)
 
-    def _to_cri_error(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
-        code, details = error.code(), error.details() or ""
-        mapped = from_rpc(method.name, code.name, details)
-        if isinstance(mapped, Unavailable) and code is grpc.StatusCode.UNAVAILABLE:
-            text = f"the container runtime at {self.path} cannot be reached: {details}"
-            return Unavailable(method.name, code.name, text)
-        return mapped
-
     async def close(self) -> None:
         channel, self._channel = self._channel, None
         self._calls.clear()
         if channel is not None:
             await channel.close(None)
+
+
+def _to_cri_error(method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
+    return from_rpc(method.name, error.code().name, error.details() or "")

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
-from actors.shared.kube.go_text import UNREADABLE, rpc_error
+from actors.shared.kube.go_text import UNREADABLE, client_details, rpc_error
 from proto import plugin_registration_pb2 as registration
 from proto import plugin_registration_pb2_grpc
 from supervision.time_scale import scaled
@@ -94,5 +94,5 @@ class Registrar:
                 return answer
             reason = rpc_error("INTERNAL", UNREADABLE)
         except grpc.aio.AioRpcError as error:
-            reason = rpc_error(error.code().name, error.details() or "")
+            reason = rpc_error(error.code().name, client_details(error.details() or ""))
         raise PluginError(f"RegisterPlugin error -- failed to {what} at socket {self._path}, err: {reason}")

@@ -9,7 +9,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
+from actors.shared.kube.go_text import UNREADABLE, client_details, code_name, rpc_error
 from actors.shared.plugins.registrar import CHANNEL_CLOSED, CLOSED, channel_to, raise_if_ending
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc
@@ -125,7 +125,7 @@ class CsiConnection:
             return answer
         except grpc.aio.AioRpcError as error:
             code = error.code()
-            raise CallError(method, rpc_error(code.name, error.details() or ""), code.name) from None
+            raise CallError(method, rpc_error(code.name, client_details(error.details() or "")), code.name) from None
         except CHANNEL_CLOSED:
             code = grpc.StatusCode.CANCELLED
             raise_if_ending()

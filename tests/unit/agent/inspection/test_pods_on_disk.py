@@ -86,7 +86,7 @@ def test_a_runtime_that_cannot_be_reached_is_named(root: Path) -> None:
     record(root)
     found = pods_without_agent(str(root), GONE, 5.0)
     assert {pod["metadata"]["name"] for pod in found.pods} == {"web-n1", "job"}
-    assert "/nowhere.sock cannot be reached" in found.problems[1]
+    assert "/nowhere.sock: connect: no such file or directory" in found.problems[1]
 
 
 @pytest.mark.parametrize("more", [{"handed_over": True}, {"root_dir": "/elsewhere"}])

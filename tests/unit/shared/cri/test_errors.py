@@ -19,7 +19,7 @@ STARTING = (
     [
         ("NOT_FOUND", "no such container", errors.NotFound),
         ("UNAVAILABLE", "connection refused", errors.Unavailable),
-        ("DEADLINE_EXCEEDED", "Deadline Exceeded", errors.DeadlineExceeded),
+        ("DEADLINE_EXCEEDED", "stopped by the runtime", errors.DeadlineExceeded),
         ("UNIMPLEMENTED", "unknown method", errors.Unimplemented),
         ("UNKNOWN", RESERVED, errors.NameReserved),
         ("FAILED_PRECONDITION", RESERVED, errors.NameReserved),
