@@ -30,6 +30,10 @@ _NEGATIVE: Final = re.compile(r"-\d")
 """A word that begins so is a value, such as -5s, and not an option: then the error says what is wrong with it."""
 
 
+_MISSING: Final = "the following arguments are required: "
+"""How argparse begins its error that arguments are missing; their names follow."""
+
+
 class CommandHelp(argparse.RawDescriptionHelpFormatter):
     """Descriptions keep their lines; those that the terminal has no room for are folded."""
 
@@ -46,6 +50,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         text = message.removeprefix("argument ").replace("expected one argument", "it needs a value")
+        if message.startswith(_MISSING):
+            names = message.removeprefix(_MISSING).split(", ")
+            text = "; ".join(_missing_text(name, self._actions) for name in names)
         self.exit(USAGE, f"{self.prog}: {text}\n  see `{self.prog} --help`\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -72,6 +79,14 @@ class CommandParser(argparse.ArgumentParser):
             form = re.match(r"(jsonpath|go-template|custom-columns)(-as-json|-file)?(=|$)", str(value))
             hint = ": -o json, and jq, do what that does" if form else did_you_mean(str(value), known)
             raise argparse.ArgumentError(action, f"{value} is none of {', '.join(known)}{hint}")
+
+
+def _missing_text(name: str, actions: Iterable[argparse.Action]) -> str:
+    """`name`: as argparse shows an argument. Its values are listed where it has a choice of them."""
+    for action in actions:
+        if name in (action.metavar, action.dest) and action.choices and not name.startswith(tuple(action.choices)):
+            return f"{name} is missing: {', '.join(map(str, action.choices))}"
+    return f"{name} is missing"
 
 
 def _takes_flags_of_start(actions: Iterable[argparse.Action]) -> bool:

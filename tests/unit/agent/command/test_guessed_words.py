@@ -149,7 +149,7 @@ def test_describe_and_top_name_the_unknown_kind(typed: str, said: str) -> None:
         ("help pods", 0, "usage: supervise pods ", ""),
         ("help", 0, "usage: supervise ", ""),
         ("explain maxPods", 0, "maxPods", ""),
-        ("describe", 2, "", "supervise describe: the following arguments are required: pod [NAME]"),
+        ("describe", 2, "", "supervise describe: pod [NAME] is missing"),
         ("man pods", 2, "", "its page is that of `man supervise-pods`"),
         ("config view", 2, "", "there is no command view, did you mean show?"),
         ("describe node", 2, "", "supervise: describe is of pods; of the node: `supervise status`"),

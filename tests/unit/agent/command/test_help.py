@@ -104,6 +104,11 @@ def test_a_word_before_the_flags_of_start_is_refused(command: str, capsys: pytes
     [
         ("status --outpt json", "supervise status: there is no option --outpt, did you mean --output?"),
         ("status -o wide", "supervise status: -o/--output: wide is none of text, json, yaml"),
+        ("inject pleg", "supervise inject: FAULT is missing: crash, exit, exception, hang, stop, leak, slow, drop\n"),
+        ("inject", "supervise inject: actor is missing; FAULT is missing: crash, exit,"),
+        ("completion", "supervise completion: SHELL is missing: bash, zsh, fish\n"),
+        ("manifest", "supervise manifest: COMMAND is missing: check\n"),
+        ("man", "supervise man: DIR is missing\n"),
         ("inject pleg crsh", "supervise inject: FAULT: crsh is none of crash, exit, exception, hang, stop, leak, slow"),
         ("inject pleg slow --rate abc", "supervise inject: --rate: abc is no number"),
         ("policy chek", "did you mean check?"),
@@ -119,7 +124,6 @@ def test_a_word_before_the_flags_of_start_is_refused(command: str, capsys: pytes
         ("top -n abc", "supervise top: -n/--count: abc is no whole number"),
         ("policy show pleg extra", "supervise policy show: extra: one argument too many"),
         ("describe pod web db", "supervise describe pod: db: one argument too many"),
-        ("completion", "required: SHELL\n"),
     ],
 )
 def test_a_wrong_word_is_named_with_the_way_out(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
