@@ -36,7 +36,9 @@ from .messages import (
     GetClaimDevices,
     GetDeviceHints,
     GetDevices,
+    GetPlugin,
     GetPodClaims,
+    PluginAtSocket,
     PodClaims,
     PrepareClaims,
     PrepareDevices,
@@ -82,6 +84,10 @@ class DeviceManager(Actor):
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         self._claims.know(message)
         self._devices.known_pods(message.worker, message.workers, message.uids)
+
+    @on(GetPlugin)
+    async def on_get_plugin(self, message: GetPlugin, sender: Address) -> PluginAtSocket:
+        return PluginAtSocket(await self._plugins.identify(message.socket))
 
     # -- devices of containers ----------------------------------------------------------------------------------------
     @on(GetDeviceHints)

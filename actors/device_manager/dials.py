@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from actors.shared.plugins.model import PluginError
 from actors.shared.plugins.places import SLOW_SECONDS, TOO_SLOW, RegistrationPlaces
-from actors.shared.plugins.sockets import Stamp, stamp
+from actors.shared.plugins.sockets import Stamp, stamp_of
 from supervision.actor import Actor
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class PluginDials:
 
     async def dial(self, client: PluginClient) -> PluginOptions:
         """Connect when it is the client's turn. Raises PluginError."""
-        slow, made = self._is_slow(client.path), stamp(client.path)
+        slow, made = self._is_slow(client.path), stamp_of(client.path)
         if slow and self._places.slow_taken:
             raise PluginError(f"{_FAILED}: it took too long before, and so do others now")
         started_at, options = time.monotonic(), None
@@ -48,7 +48,7 @@ class PluginDials:
                 self._remember(client.path, made)
 
     def _is_slow(self, path: str) -> bool:
-        return path in self._slow and self._slow[path] == stamp(path)
+        return path in self._slow and self._slow[path] == stamp_of(path)
 
     def _remember(self, path: str, made: Stamp | None) -> None:
         self._slow.pop(path, None)

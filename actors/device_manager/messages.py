@@ -12,6 +12,7 @@ import msgspec
 
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.hardware.hints import TopologyHint
+from actors.shared.plugins.model import Plugin
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -186,3 +187,17 @@ class PodClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 class PodClaims(Message, frozen=True):
     claims: list[PodClaim]
+
+
+# -- plugins -----------------------------------------------------------------------------------------------------------
+class GetPlugin(Question["PluginAtSocket"], frozen=True):
+    """From volume_manager, which serves drivers of volumes: the device manager asks each plugin what it is, once.
+    Answered when the plugin was asked."""
+
+    socket: str
+    """Path of the registration socket."""
+
+
+class PluginAtSocket(Message, frozen=True):
+    plugin: Plugin | None
+    """None: the plugin has not answered, or no socket is there."""

@@ -10,17 +10,18 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import Final, cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectChanged, TrustBundlesChanged
+from actors.device_manager.messages import DEVICE_MANAGER, GetPlugin
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE
-from actors.shared.plugins.model import CSI
+from actors.shared.plugins.model import CSI, Plugin
 from actors.shared.plugins.watch import PluginWatch
-from supervision.actor import Actor, Address, on
+from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
@@ -56,6 +57,9 @@ from .tools.node_allocatable import AllocatableLookup
 from .tools.tools import VolumeTools
 from .tools.volume_objects import VolumeObjects
 from .volume_refresh import Refresh
+
+IDENTITY_SECONDS: Final = 3.0
+"""How long the device manager may take to say what a plugin is; then the plugin is asked from here, too."""
 
 
 def _stamp() -> str:
@@ -133,7 +137,9 @@ class VolumeManager(Actor):
             self, drivers, self._clock,
             period=float(agent.config.volumeStatsAggPeriod), health=agent.gate("CSIVolumeHealth"),
         )  # fmt: skip
-        self._plugins = PluginWatch(self, agent.plugins_registry_dir, {CSI: drivers}, elsewhere=None)
+        self._plugins = PluginWatch(
+            self, agent.plugins_registry_dir, {CSI: drivers}, elsewhere=None, learn=self._identify
+        )
         return CsiVolumes(
             CsiContext(
                 actor=self,
@@ -148,6 +154,13 @@ class VolumeManager(Actor):
                 sync_seconds=float(agent.config.syncFrequency),
             )
         )
+
+    async def _identify(self, socket: str) -> Plugin | None:
+        """What the device manager was told by the plugin."""
+        try:
+            return (await self.ask(DEVICE_MANAGER, GetPlugin(socket), timeout=IDENTITY_SECONDS)).plugin
+        except AskError:
+            return None
 
     async def on_hello(self, name: ActorName) -> None:
         if name == HEARTBEAT_CLIENT and self._csi is not None:

@@ -178,6 +178,7 @@ class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):
 
     def GetInfo(self, request: Any, context: Any) -> registration.PluginInfo:
         driver = self._driver
+        driver.note("GetInfo", request, context)
         return registration.PluginInfo(
             type=driver.kind, name=driver.name, endpoint=self._endpoint, supported_versions=driver.versions
         )

@@ -24,11 +24,11 @@ def look(directory: str, left_out: Callable[[], None] = lambda: None) -> dict[st
     directory has more entries than are read."""
     found: dict[str, Stamp] = {}
     for _, paths in _walk(directory, left_out):
-        found |= {path: made for path in paths if (made := stamp(path)) is not None}
+        found |= {path: made for path in paths if (made := stamp_of(path)) is not None}
     return found
 
 
-def stamp(path: str) -> Stamp | None:
+def stamp_of(path: str) -> Stamp | None:
     """None: no socket is at the path."""
     try:
         about = os.lstat(path)

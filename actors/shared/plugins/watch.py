@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from actors.shared.token_bucket import TokenBucket
@@ -18,9 +18,10 @@ from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 from supervision.repeated_warnings import RepeatedWarnings
 
+from .identity import PluginIdentity
 from .model import Plugin, PluginError, PluginHandler
 from .places import SLOW_SECONDS, TOO_SLOW, RegistrationPlaces
-from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look
+from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look, stamp_of
 
 if TYPE_CHECKING:
     from .registrar import Registrar
@@ -39,6 +40,8 @@ MOST_NAMES: Final = 1000
 """The most plugins of which the registrations are counted."""
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 _TOTAL: Final = "plugin_manager_total_plugins"
+Identify = Callable[[str], Awaitable[Plugin | None]]
+"""What the plugin at a path has said of itself; None: it is not known, or it has not answered."""
 
 
 class _WatchedPath:
@@ -46,17 +49,26 @@ class _WatchedPath:
 
     def __init__(self, stamp: Stamp | None) -> None:
         self.stamp = stamp
+        self.identity = PluginIdentity(stamp)
         self.changed = asyncio.Event()
         self.slow = False
         """Its last registration failed, and took long."""
         self.plugin: Plugin | None = None
         """The plugin that its handler has."""
 
+    def replace(self, stamp: Stamp | None) -> None:
+        """Another socket is at the path, or none."""
+        self.stamp, self.slow = stamp, False
+        self.identity.replace(stamp)
+        self.changed.set()
+
 
 class PluginWatch:
     """`handlers` by type. Another actor, which watches the same directory, serves the types in `elsewhere`: this one
     ignores them. It refuses a plugin of any other type. Exactly one watch of an agent refuses plugins: with `elsewhere`
-    None, a watch ignores plugins that it does not serve, and does not count the sockets."""
+    None, a watch ignores plugins that it does not serve, and does not count the sockets.
+
+    A plugin is asked once (GetInfo): that watch asks it, and the other one learns from it (`identify`)."""
 
     def __init__(
         self,
@@ -66,10 +78,12 @@ class PluginWatch:
         elsewhere: Collection[str] | None,
         connect: Callable[[str], Registrar] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        learn: Identify | None = None,
     ) -> None:
-        """`clock`: seconds, for how long registrations take."""
+        """`clock`: seconds, for how long registrations take. `learn` asks the other watch; this one asks a plugin
+        itself only if it gets no answer, or tries again."""
         self._actor, self._directory, self._handlers, self._elsewhere = actor, directory, handlers, elsewhere
-        self._connect, self._clock = connect or _connect, clock
+        self._connect, self._clock, self._learn = connect or _connect, clock, learn
         self._watched_paths: dict[str, _WatchedPath] = {}
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
@@ -114,11 +128,19 @@ class PluginWatch:
             watched = self._watched_paths[path] = _WatchedPath(stamp)
             self._actor.start_task(self._serve(path, watched), f"register {path}")
         elif watched.stamp != stamp:
-            watched.stamp, watched.slow = stamp, False
-            watched.changed.set()
+            watched.replace(stamp)
         else:
             return
         self._count(path, DESIRED, there=stamp is not None)
+
+    async def identify(self, path: str) -> Plugin | None:
+        """What the plugin at the path has said of itself. Waits until it was asked; None if it did not answer, or if
+        no socket is there."""
+        known = self._watched_paths.get(path)
+        if known is None or known.stamp != stamp_of(path):
+            self.look()
+            known = self._watched_paths.get(path)
+        return await known.identity.get() if known is not None else None
 
     # -- one socket ---------------------------------------------------------------------------------------------------
     async def _serve(self, path: str, watched: _WatchedPath) -> None:
@@ -172,13 +194,17 @@ class PluginWatch:
         return error
 
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:
+        plugin = await self._learn(path) if self._learn is not None and watched.identity.learn() else None
+        if plugin is not None and self._is_elsewhere(plugin):
+            await self._release(path, watched)
+            return ""
         registrar = self._connect(path)
         try:
-            plugin = await registrar.get_info()
+            plugin = plugin or await self._ask(registrar, watched)
             handler = self._handlers.get(plugin.kind)
             if handler is None:
                 await self._release(path, watched)
-                if self._elsewhere is None or plugin.kind in self._elsewhere:
+                if self._is_elsewhere(plugin):
                     return ""
                 error = f"no handler registered for plugin type: {plugin.kind} at socket {path}"
                 return await self._refuse(registrar, error)
@@ -201,6 +227,19 @@ class PluginWatch:
         finally:
             await registrar.close()
         return ""
+
+    def _is_elsewhere(self, plugin: Plugin) -> bool:
+        """Whether another actor serves or refuses it."""
+        return plugin.kind not in self._handlers and (self._elsewhere is None or plugin.kind in self._elsewhere)
+
+    async def _ask(self, registrar: Registrar, watched: _WatchedPath) -> Plugin:
+        """Raises PluginError."""
+        asked, found = watched.stamp, None
+        try:
+            found = await registrar.get_info()
+            return found
+        finally:
+            watched.identity.set(asked, found)
 
     def _take_turn(self, plugin: Plugin) -> None:
         """Raises PluginError for a plugin that registers too often."""

@@ -74,6 +74,7 @@ def test_a_driver_is_registered_in_the_cluster(site: Joined, driver: FakeDriver)
     keys = ["topology.fake.csi.test/zone"]
     entry = {"name": "fake.csi.test", "nodeID": "fake-node", "topologyKeys": keys, "allocatable": {"count": 7}}
     assert found["spec"]["drivers"] == [entry]
+    assert len(driver.requests("GetInfo")) == 1
     node = site.api.call("GET", f"{NODES}/{NODE}")
     owner = found["metadata"]["ownerReferences"][0]
     assert (owner["kind"], owner["uid"]) == ("Node", node["metadata"]["uid"])
