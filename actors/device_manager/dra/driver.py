@@ -33,7 +33,7 @@ def choose(offered: Sequence[str]) -> DriverService:
         raise ServiceError("empty list of supported gRPC services (aka supported versions)")
     version = next((version for service, version in _PLUGIN.items() if service in offered), "")
     if not version:
-        supported = _list([*_PLUGIN, *_HEALTH])
+        supported = _list([*_PLUGIN])
         text = f"none of services supported by the plugin ({_list(offered)}) are supported by the kubelet ({supported})"
         raise ServiceError(text)
     health = next((version for service, version in _HEALTH.items() if service in offered), "")

@@ -24,7 +24,11 @@ def test_the_newest_service_is_used(offered: list[str], chosen: DriverService) -
     ("offered", "text"),
     [
         ([], "empty list of supported gRPC services (aka supported versions)"),
-        (["1.0.0", "v1.DRAResourceHealth"], 'supported by the plugin (["1.0.0" "v1.DRAResourceHealth"])'),
+        (
+            ["1.0.0", "v1.DRAResourceHealth"],
+            'none of services supported by the plugin (["1.0.0" "v1.DRAResourceHealth"]) are supported by the kubelet '
+            '(["v1.DRAPlugin" "v1beta1.DRAPlugin"])',
+        ),
     ],
 )
 def test_a_driver_without_a_supported_service_is_an_error(offered: list[str], text: str) -> None:
