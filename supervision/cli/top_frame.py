@@ -114,6 +114,8 @@ def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: i
     space = max(1, height - len(head) - len(footer) - 1)
     names = [row.actor.name for row in found]
     view = scrolled(view, names, space)
+    if footer and view.mode == "table" and not view.notice:
+        footer = [_status(view, len(found), space)]
     body = table(found, view, width)
     shown = [body[0], *body[1 + view.offset : 1 + view.offset + space]]
     lines = [*head, *shown, *footer][-height:] if height > 1 else shown[1:2] or shown
@@ -169,9 +171,20 @@ def _footer(view: TopView, width: int) -> list[Line]:
         return [[("", text)] for text in HELP]
     if view.notice:
         return _fold("warning", view.notice.split(), " ", width)
-    filtered = f"  names with {view.filter} only" if view.filter else ""
-    order = f"  by {view.sort}{' (turned round)' if view.reverse else ''}{filtered}"
-    return [[("dim", "q quit  h help  s sort  / filter  K kill  i inject"), ("dim", order)]]
+    return [_status(view, 0, 0)]
+
+
+def _status(view: TopView, count: int, space: int) -> Line:
+    """The last line of the table: which of its rows are shown, then the keys, which a narrow terminal cuts."""
+    filtered = f"names with {view.filter} only  " if view.filter else ""
+    last = min(count, view.offset + space)
+    place = f"{view.offset + 1}-{last} of {count}  " if count > space else ""
+    order = f"by {view.sort}{' (turned round)' if view.reverse else ''}"
+    return [
+        ("warning", filtered),
+        ("", place),
+        ("dim", f"q quit  h help  s sort  / filter  K kill  i inject  {order}"),
+    ]
 
 
 def _fold(style: str, parts: Sequence[str], gap: str, width: int) -> list[Line]:

@@ -148,6 +148,13 @@ def test_a_filter_leaves_whole_names() -> None:
     assert press(TopView(), "K", []).view.mode == "table"
 
 
+def test_the_last_line_says_which_rows_are_shown_and_what_the_filter_leaves_before_the_keys() -> None:
+    assert shown(TopView(), 40, 6)[-1].startswith("1-3 of 5  q quit  h help")
+    assert shown(typed("G").view, 40, 6)[-1].startswith("3-5 of 5  q quit")
+    assert shown(typed("/work\r").view, 40, 10)[-1].startswith("names with work only  q quit")
+    assert shown(TopView())[-1].startswith("q quit"), "all rows are there"
+
+
 def test_q_quits_and_help_lists_the_keys() -> None:
     assert typed("q").quit
     assert any("kill the actor" in line for line in shown(typed("h").view))
