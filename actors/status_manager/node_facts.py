@@ -22,7 +22,7 @@ NODE_SECONDS: Final = 1.0
 REREAD_SECONDS: Final = 10.0
 NAME_SECONDS: Final = 3.0
 _NAME: Final = "actors.shared.cri.liveness:name"
-_USUAL_NAMES: Final = {"containerd.sock": "containerd", "crio.sock": "cri-o"}
+_USUAL_NAMES: Final = {"containerd.sock": "containerd", "crio.sock": "cri-o", "cri-dockerd.sock": "docker"}
 """The runtimes of these sockets are not asked for their name."""
 NODE_IP_READS: Final = 30
 """The number of reads without the address of --node-ip after which the Node object's addresses are used."""

@@ -109,7 +109,7 @@ def _begins_anew(view: ContainerStatusInput, before: ContainerStatus, newest: Cr
     ended = before.lastState.terminated if missing else before.state.terminated
     known = ended.containerID if ended is not None else ""  # a lost end has none: it has counted already
     running = newest.state is CriContainerState.RUNNING
-    replaced = known not in ("", container_id(view, newest))
+    replaced = bool(known) and not is_instance(known, newest)
     return replaced and running and newest.restart_count <= before.restartCount
 
 
@@ -117,7 +117,7 @@ def _was_replaced(view: ContainerStatusInput, before: ContainerStatus) -> bool:
     """Whether the container ran as another instance, which the runtime no longer has."""
     there = view.runtime.containers if view.runtime is not None else []
     instance = before.containerID if before.state.running is not None else ""
-    return bool(instance) and instance not in [container_id(view, one) for one in there]
+    return bool(instance) and not any(is_instance(instance, one) for one in there)
 
 
 def terminated_state(view: ContainerStatusInput, container: CriContainer) -> ContainerStateTerminated:
@@ -135,14 +135,20 @@ def container_id(view: ContainerStatusInput, instance: CriContainer) -> str:
     return f"{view.runtime_name}://{instance.id}"
 
 
-def last_of(before: ContainerStatus, newest_id: str) -> ContainerState:
+def is_instance(reported: str, instance: CriContainer) -> bool:
+    """Whether the containerID of a status is that of this instance. The runtime's name in front of it may be another
+    one: it is not known yet just after a start."""
+    return reported.rpartition("://")[2] == instance.id
+
+
+def last_of(before: ContainerStatus, newest: CriContainer) -> ContainerState:
     """The last state as it was reported, for a previous instance that the runtime no longer has. A restart of all
     containers and garbage collection remove instances.
     """
-    if before.containerID != newest_id and before.state.terminated is not None:
+    if not is_instance(before.containerID, newest) and before.state.terminated is not None:
         return before.state
     last = before.lastState.terminated
-    if last is not None and last.containerID == newest_id:
+    if last is not None and is_instance(last.containerID, newest):
         return NOTHING  # the end of this instance, which was shown while it waited for its restart
     return before.lastState
 

@@ -49,7 +49,7 @@ def _status(
     if last == NOTHING and previous is not None and previous.state is CriContainerState.EXITED:
         last = ContainerState(terminated=terminated_state(view, previous))
     if last == NOTHING and newest is not None and before is not None:
-        last = last_of(before, container_id(view, newest))
+        last = last_of(before, newest)
     restarts = newest.restart_count if newest is not None else 0
     if before is not None:
         restarts = max(restarts, before.restartCount)

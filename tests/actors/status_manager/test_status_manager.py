@@ -86,15 +86,16 @@ async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "prefix"),
+    ("endpoint", "prefix", "questions"),
     [
-        ("/run/cri-dockerd.sock", "docker"),
-        ("/run/containerd/containerd.sock", "containerd"),
-        ("/var/run/crio/crio.sock", "cri-o"),
-        ("", "containerd"),
+        ("/run/other.sock", "docker", 2),
+        ("/run/cri-dockerd.sock", "docker", 0),
+        ("/run/containerd/containerd.sock", "containerd", 0),
+        ("/var/run/crio/crio.sock", "cri-o", 0),
+        ("", "containerd", 0),
     ],
 )
-async def test_ids_of_containers_begin_with_the_name_that_the_runtime_has(tmp_path, endpoint, prefix):
+async def test_ids_of_containers_begin_with_the_name_that_the_runtime_has(tmp_path, endpoint, prefix, questions):
     harness = started(tmp_path, runtime_endpoint=f"unix://{endpoint}" if endpoint else "")
     asked = iter(["", "docker"])  # it does not answer at first
     harness.disposables["actors.shared.cri.liveness:name"] = lambda path: next(asked)
@@ -102,8 +103,10 @@ async def test_ids_of_containers_begin_with_the_name_that_the_runtime_has(tmp_pa
         await harness.deliver(seen())
         for _ in range(2):
             await harness.advance(REREAD_SECONDS)
-        assert (await pods(harness))[0]["status"]["containerStatuses"][0]["containerID"] == f"{prefix}://c1"
-    assert len(list(asked)) == (0 if prefix == "docker" else 2)
+        (container,) = (await pods(harness))[0]["status"]["containerStatuses"]
+        assert container["containerID"] == f"{prefix}://c1"
+        assert (container["restartCount"], container["lastState"]) == (0, {}), "it is the same container"
+    assert len(list(asked)) == 2 - questions
 
 
 async def test_an_older_observation_never_replaces_a_newer_one(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -295,6 +296,15 @@ def test_an_instance_in_the_place_of_one_that_the_runtime_lost_is_a_restart(coun
     end = present(after.containerStatuses[0].lastState.terminated)
     assert (end.reason, end.exitCode) == ("ContainerStatusUnknown", 137)
     assert look(pod, ran(id="other", attempt=count), before=after).containerStatuses == after.containerStatuses
+
+
+@pytest.mark.parametrize("seen", [(ran(),), (ran(code=3),), (ran(id="new", attempt=1), ran(id="old", code=3))])
+def test_a_container_is_the_same_one_under_another_name_of_the_runtime(seen):
+    shown = look(pod_of(), *seen, waiting=CRASHED)
+    text = msgspec.json.encode(shown).replace(b"containerd://", b"other://")
+    assert b"other://" in text
+    before = msgspec.json.decode(text, type=PodStatus)
+    assert look(pod_of(), *seen, waiting=CRASHED, before=before).containerStatuses == shown.containerStatuses
 
 
 observations = st.fixed_dictionaries({
