@@ -169,11 +169,12 @@ class Execution:
             self.services.actor.tell(PROBER, to_probe)
 
     # -- interruptible waits ------------------------------------------------------------------------------------------
-    async def unless_terminating(self, work: Awaitable[T]) -> T:
-        """Wait for something that no longer matters once the pod must end. Raises EffectInterrupted when it must."""
-        return await self.unless(lambda state: state.wanted.must_terminate, work)
+    async def unless_terminating(self, work: Awaitable[T], patience: float = 0.0) -> T:
+        """Wait for something that no longer matters once the pod must end. Raises EffectInterrupted when it must.
+        `patience`: seconds in which something that has begun may still end."""
+        return await self.unless(lambda state: state.wanted.must_terminate, work, patience)
 
-    async def unless(self, condition: Callable[[PodState], bool], work: Awaitable[T]) -> T:
+    async def unless(self, condition: Callable[[PodState], bool], work: Awaitable[T], patience: float = 0.0) -> T:
         """Wait for something. Raises EffectInterrupted once the pod's state fulfils the condition."""
         if condition(self.state):
             if asyncio.iscoroutine(work):
@@ -184,6 +185,8 @@ class Execution:
         task, happening = asyncio.ensure_future(work), asyncio.ensure_future(watch[1].wait())
         try:
             await asyncio.wait({task, happening}, return_when=asyncio.FIRST_COMPLETED)
+            if patience and not task.done():
+                await self._wait(task, patience)
             if not task.done():
                 raise EffectInterrupted
             return task.result()
@@ -192,3 +195,13 @@ class Execution:
             for one in (task, happening):
                 if not one.done():
                     one.cancel()
+
+    async def _wait(self, task: asyncio.Future[Any], seconds: float) -> None:
+        """Until it is done, at most so long."""
+        late = asyncio.Event()
+        timer, waiting = self.services.actor.after(seconds, late.set), asyncio.ensure_future(late.wait())
+        try:
+            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+            waiting.cancel()

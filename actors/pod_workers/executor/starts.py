@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 import msgspec
 
@@ -33,6 +34,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
+from supervision.time_scale import scaled
 
 from . import claims
 from .execution import Execution
@@ -42,6 +44,9 @@ from .resizing import count_allocated, keep_actuated
 from .unlisted import refuse_second_instance
 from .volumes import lost_volumes, mount_lost
 
+START_PATIENCE: Final = 2.0
+"""Seconds after which a start is cancelled whose pod must end. Most end sooner, and an orderly stop follows; one that
+hangs in the runtime, as with a `runc` that hangs, would hold up the end of the pod."""
 MAY_LEAVE_CONTAINER = ("RunContainerError", "CreateContainerError")
 """Waiting reasons after which the runtime may have a leftover of the failed start."""
 
@@ -171,9 +176,8 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         assert runtime is not None  # noqa: S101 - looked at before
         if not _continues_start(run, name):
             services.starter.metrics.container_starts(run.pod, name)
-        container_id = await services.starter.container(
-            with_groups(run.pod, acquired.groups), start, found, runtime, acquired
-        )
+        starting = services.starter.container(with_groups(run.pod, acquired.groups), start, found, runtime, acquired)
+        container_id = await run.unless_terminating(starting, scaled(START_PATIENCE))
     except StartFailed as failure:
         _fail(run, name, failure)
         return failure.reason in MAY_LEAVE_CONTAINER
@@ -205,7 +209,8 @@ async def _resume(run: Execution, instance: CriContainer, permit: Permit) -> Non
             await run.services.client.remove_container(instance.id)
             files.remove_empty_log(run.services.agent.pod_logs_dir, run.pod, instance.name, instance.restart_count)
             return
-        await run.services.starter.start(run.pod, container, instance.id, instance.restart_count)
+        starting = run.services.starter.start(run.pod, container, instance.id, instance.restart_count)
+        await run.unless_terminating(starting, scaled(START_PATIENCE))
     except StartFailed as failure:
         _fail(run, container.name, failure)
         return

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.pleg.messages import StartHangs
+from actors.pod_workers.executor.starts import START_PATIENCE
 from actors.pod_workers.executor.termination import CREATED_TRIES
 from actors.shared.cri.model import START_ERROR, CriContainerState
+from proto import cri_pb2 as cri
 from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, pod
 
@@ -175,3 +179,39 @@ async def test_a_container_of_an_interrupted_start_that_cannot_be_removed_yet_is
         await node.pass_time(10)
         await node.until(lambda: node.running("a"))
         assert (node.count_of("RemoveContainer"), node.attempts("a")) == (2, [0])
+
+
+async def test_a_start_that_hangs_is_cancelled_soon_after_its_pod_is_removed(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        node.fake.faults.add("StartContainer", Fault(hang=True, times=1))
+        await node.want(pod())
+        await node.until(lambda: node.count_of("StartContainer") == 1)
+        await node.remove()
+        await node.settled()
+        assert node.count_of("StopPodSandbox") == 0, "a start that has begun may end"
+        await node.pass_time(START_PATIENCE)
+        await node.until(lambda: node.stage() == "gone")
+        assert not node.fake.world.containers
+
+
+async def test_a_start_that_ends_soon_after_its_pod_is_removed_has_an_orderly_stop(tmp_path, monkeypatch):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        go = asyncio.Event()
+        start = node.fake.do_StartContainer
+
+        async def slow(request: cri.StartContainerRequest) -> cri.StartContainerResponse:
+            await go.wait()
+            return await start(request)
+
+        monkeypatch.setattr(node.fake, "do_StartContainer", slow)
+        await node.want(pod(terminationGracePeriodSeconds=7))
+        await node.until(lambda: node.count_of("StartContainer") == 1)
+        await node.remove()
+        await node.settled()
+        go.set()
+        await node.until(lambda: node.stage() == "gone")
+        assert [request.timeout for request in node.fake.requests_for("StopContainer")] == [7]
