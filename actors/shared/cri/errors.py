@@ -90,6 +90,7 @@ _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOT
 _STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?in starting state')
 _TOO_LARGE = "CLIENT: Received message larger than max"
 """The text of gRPC's client side."""
+_OVERDUE = "context deadline exceeded"
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,
@@ -99,9 +100,11 @@ _BY_CODE: dict[str, type[CriError]] = {
 }
 
 
-def from_rpc(method: str, code: str, details: str) -> CriError:
-    """The error for a gRPC status. `code` is the name of the gRPC code, e.g. NOT_FOUND."""
-    kind = _kind(method, code, details)
+def from_rpc(method: str, code: str, details: str, *, overdue: bool = False) -> CriError:
+    """The error for a gRPC status. `code` is the name of the gRPC code, e.g. NOT_FOUND. `overdue`: it came when the
+    deadline of the call was over. The runtime knows the deadline, and may say so before the client does: containerd
+    with UNKNOWN, when its shim does not answer."""
+    kind = DeadlineExceeded if overdue and _OVERDUE in details else _kind(method, code, details)
     return kind(method, code, client_details(details))
 
 

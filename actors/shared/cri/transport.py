@@ -37,6 +37,9 @@ LONGEST_SECONDS: Final = 1e9
 """The longest timeout in seconds. gRPC counts a deadline in nanoseconds since 1970 in 64 bits: one that overflows
 expires at once."""
 
+_NEARLY_ALL: Final = 0.95
+"""Of the timeout: the deadline that the runtime is told is rounded."""
+
 STATUS_CODE: Final = "rpc.grpc.status_code"
 
 
@@ -90,15 +93,17 @@ class GrpcTransport:
         return response
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
-        span = self._start_span(method)
+        span, clock = self._start_span(method), asyncio.get_running_loop().time
+        timeout = None if timeout is None else min(timeout, LONGEST_SECONDS)
+        overdue_at = None if timeout is None else clock() + timeout * _NEARLY_ALL
         with self._tracer.around(span):
             try:
                 metadata = (*method.headers, *headers_of(span))
-                timeout = None if timeout is None else min(timeout, LONGEST_SECONDS)
                 response = await self._answer(method, request, timeout, metadata)
             except grpc.aio.AioRpcError as error:
                 span.set(STATUS_CODE, error.code().value[0])
-                raise _to_cri_error(method, error) from None
+                overdue = overdue_at is not None and clock() >= overdue_at
+                raise _to_cri_error(method, error, overdue=overdue) from None
             except asyncio.CancelledError:
                 span.set(STATUS_CODE, grpc.StatusCode.CANCELLED.value[0])
                 raise
@@ -134,5 +139,5 @@ class GrpcTransport:
             await channel.close(None)
 
 
-def _to_cri_error(method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
-    return from_rpc(method.name, error.code().name, error.details() or "")
+def _to_cri_error(method: Method[Any, Any], error: grpc.aio.AioRpcError, *, overdue: bool = False) -> CriError:
+    return from_rpc(method.name, error.code().name, error.details() or "", overdue=overdue)

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grpc.aio
 import pytest
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.deadlines import Deadlines
 from actors.shared.cri.errors import (
+    CriError,
     DeadlineExceeded,
     IncompatibleVersion,
     NotFound,
@@ -158,6 +160,21 @@ async def test_a_slow_call_hits_its_deadline_over_the_socket(tmp_path: Path) -> 
         assert caught.value.rpc_text == "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
         assert await client.list_containers() == []
         await client.close()
+
+
+@pytest.mark.parametrize(("seconds", "kind"), [(0.05, DeadlineExceeded), (100.0, RuntimeFailure)])
+async def test_a_deadline_that_the_runtime_says_is_over_is_the_clients_own_only_when_that_is_over(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, kind: type[CriError]
+) -> None:
+    async def answer(*_: object) -> None:
+        await asyncio.sleep(0.05)
+        nothing = grpc.aio.Metadata()
+        raise grpc.aio.AioRpcError(grpc.StatusCode.UNKNOWN, nothing, nothing, "context deadline exceeded: unknown", "")
+
+    monkeypatch.setattr(GrpcTransport, "_answer", answer)
+    with pytest.raises(CriError) as caught:
+        await CriClient("/nowhere", request_seconds=seconds).list_containers()
+    assert type(caught.value) is kind
 
 
 async def test_an_error_of_the_runtime_keeps_its_message(tmp_path: Path) -> None:

@@ -77,3 +77,19 @@ def test_a_reserved_name_error_has_the_id_if_the_runtime_reports_it() -> None:
     assert isinstance(told, errors.NameReserved)
     assert isinstance(untold, errors.NameReserved)
     assert (told.id, untold.id) == ("5f0c", "")
+
+
+OVERDUE = 'failed to kill container "c1": context deadline exceeded: unknown'
+
+
+@pytest.mark.parametrize(
+    ("details", "overdue", "kind"),
+    [
+        (OVERDUE, True, errors.DeadlineExceeded),
+        (OVERDUE, False, errors.RuntimeFailure),  # a deadline of its own
+        ("no such process", True, errors.RuntimeFailure),
+    ],
+)
+def test_a_missed_deadline_may_be_told_by_the_runtime(details: str, overdue: bool, kind: type[errors.CriError]) -> None:
+    error = errors.from_rpc("StopContainer", "UNKNOWN", details, overdue=overdue)
+    assert (type(error), error.rpc_text) == (kind, f"rpc error: code = Unknown desc = {details}")
