@@ -94,7 +94,7 @@ def look(root: str, search: str = "") -> RuntimeHost:
         selinux=Path("/sys/fs/selinux/enforce").exists(),
         hugetlb=has_hugetlb(mounts, _read("/sys/fs/cgroup/cgroup.controllers")),
         overlay=can_overlay(mounts, _read("/proc/filesystems"), root),
-        mtu=_mtu(_read("/proc/net/route")),
+        mtu=mtu_of_default_route(_read("/proc/net/route")),
         networks=tuple(routed_networks(_read("/proc/net/route"))),
     )
 
@@ -120,6 +120,14 @@ def routed_networks(routes: str) -> Iterator[tuple[str, str]]:
             yield fields[0], str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False))
 
 
+def mtu_of_default_route(routes: str, interfaces: str = "/sys/class/net") -> int:
+    """The MTU of the interface with the default route; of several, the kernel uses the first. 1500 without one."""
+    for fields in _routes(routes):
+        if int(fields[7], 16) == 0:
+            return int(_read(f"{interfaces}/{fields[0]}/mtu") or 1500)
+    return 1500
+
+
 def parse_version(text: str) -> tuple[int, int]:
     """Major and minor version in the output of `containerd --version`. Raises ProgramFailed."""
     found = re.search(r"\bv?(\d+)\.(\d+)\.\d+", text)
@@ -141,13 +149,6 @@ def _version(containerd: str) -> tuple[int, int]:
 def _has_capability(number: int) -> bool:
     effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", _read("/proc/self/status"), re.MULTILINE)
     return effective is not None and bool(int(effective[1], 16) >> number & 1)
-
-
-def _mtu(routes: str) -> int:
-    for fields in _routes(routes):
-        if int(fields[1], 16) == 0 and int(fields[7], 16) == 0:
-            return int(_read(f"/sys/class/net/{fields[0]}/mtu") or 1500)
-    return 1500
 
 
 def _routes(text: str) -> Iterator[list[str]]:

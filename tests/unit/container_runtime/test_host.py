@@ -8,7 +8,14 @@ import pytest
 
 from actors.container_runtime import host as looking
 from actors.container_runtime.errors import MissingPrograms, ProgramFailed
-from actors.container_runtime.host import can_overlay, has_hugetlb, look, parse_version, routed_networks
+from actors.container_runtime.host import (
+    can_overlay,
+    has_hugetlb,
+    look,
+    mtu_of_default_route,
+    parse_version,
+    routed_networks,
+)
 from actors.shared.linux.mountinfo import parse
 
 ROUTES = """Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT
@@ -45,6 +52,18 @@ def test_networks_with_a_route_are_those_of_the_table_without_the_default_route(
     assert [network for _, network in routed_networks(ROUTES)] == ["192.0.2.0/24", "10.64.0.0/22"]
     assert all(interface in ROUTES for interface, _ in routed_networks(ROUTES))
     assert list(routed_networks("")) == []
+
+
+def test_the_mtu_of_pods_is_that_of_the_first_default_route(tmp_path: Path) -> None:
+    for name, mtu in (("eth0", "9001\n"), ("br0", "1450\n"), ("wlan0", "1280\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mtu").write_text(mtu)
+    head, default, *networks = ROUTES.splitlines()
+    lower_half = "br0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0"
+    second = default.replace("eth0", "wlan0").replace("\t0003\t0\t0\t0", "\t0003\t0\t0\t600")
+    assert mtu_of_default_route("\n".join((head, *networks, lower_half, default, second)), str(tmp_path)) == 9001
+    assert mtu_of_default_route("\n".join((head, *networks, lower_half)), str(tmp_path)) == 1500
+    assert mtu_of_default_route(ROUTES.replace("eth0", "gone0"), str(tmp_path)) == 1500
 
 
 def test_hugetlb_counts_only_where_runc_looks_for_it() -> None:
