@@ -37,12 +37,9 @@ class StatusWriter:
         self._last_errors: dict[str, str] = {}
         """By key, '' for all: the last logged failure, so that it is logged once."""
 
-    def consider(self, key: str) -> None:
-        """The pod has changed, here or at the API server: queue its next step."""
-        self.consider_all((key,))
-
     def consider_all(self, keys: Iterable[str]) -> None:
-        """Queue the next step of each, and look once at what is due: that takes time for each pod that waits."""
+        """These pods have changed, here or at the API server: queue the next step of each, and look once at what is
+        due: that takes time for each pod that waits."""
         for key in keys:
             self._queue(key)
         self._pump()
