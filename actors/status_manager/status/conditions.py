@@ -56,7 +56,7 @@ def conditions(facts: ConditionInput) -> list[PodCondition]:
 
 
 def _all_restarting(facts: ConditionInput) -> PodCondition:
-    """AllContainersRestarting (KEP-5532); None for a pod without a rule that restarts all containers."""
+    """AllContainersRestarting (KEP-5532), of a pod with a rule that restarts all containers."""
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(facts.phase, "")
     if facts.restarting_all and not over:
         text = "container exited with restart policy rule"

@@ -38,13 +38,10 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
         return "Failed"
     if init["pending"] or (init["sidecar pending"] and not initialized):
         return "Pending"
-    stopped = regular["succeeded"] + regular["failed"] + regular["restarting"]
-    if regular["waiting"]:
+    if regular["waiting"] or not regular:
         return "Pending"
     if regular["running"] or any(_runs(statuses.get(each.name)) for each in sidecars(pod)):
         return "Running"
-    if not stopped:
-        return "Pending"
     all_good = all(exit_code(statuses.get(each.name)) == 0 for each in pod.spec.containers)
     if ended and not is_static(pod):
         return "Succeeded" if all_good else "Failed"
@@ -79,11 +76,12 @@ def _runs(status: ContainerStatus | None) -> bool:
 
 
 def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
-    if status is not None and status.state.running is not None:
+    """The case of a regular container: running, waiting for its first start, restarting, or stopped for good."""
+    if _runs(status):
         return "running"
     code = exit_code(status)
     if code is None:
         return "waiting"
     if may_restart(pod, container, code, init=False) or _restarts_with_all(status, pod):
         return "restarting"
-    return "succeeded" if code == 0 else "failed"
+    return "stopped"
