@@ -45,12 +45,12 @@ class PodWorkers:
         """`data`: JSON of the pod. If it cannot be read, the pod stays unchanged."""
         if self._quarantine.hold_if_quarantined(uid, data):
             return
-        try:
-            with self._quarantine.handling(uid, data):
+        with self._quarantine.handling(uid, data):
+            try:
                 pod = decode_pod(data)
-        except ObjectError as error:
-            self._actor.log.error("pod %s cannot be read, it stays unchanged: %s", uid, error)
-            return
+            except ObjectError as error:
+                self._actor.log.error("pod %s cannot be read, it stays unchanged: %s", uid, error)
+                return
         self._worker(uid).want(pod, data)
 
     def remove(self, uid: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
 from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.executor import performers
-from actors.pod_workers.messages import KillPod, KnownPods
+from actors.pod_workers.messages import KillPod, KnownPods, PodOperation
 from actors.pod_workers.phases import effects, pod_actions
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.quarantine import POLICY
@@ -180,6 +180,14 @@ async def test_a_shard_works_without_a_writable_quarantine(tmp_path, caplog):
         await node.remove("bad")
         await node.until(lambda: node.stage("bad") == "gone")
     assert "there is no quarantine of pods" in caplog.text
+
+
+async def test_an_unreadable_pod_is_not_blamed_for_a_later_death(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.harness.deliver(PodOperation("set", "bad", b'{"spec": 1}'))
+    journal = Journal(tmp_path / "run" / "quarantine" / NAME, POLICY, node.clock)
+    assert journal.died_on == ""
+    journal.close()
 
 
 async def test_a_changed_pod_leaves_quarantine(tmp_path, poison):
