@@ -15,12 +15,15 @@ from typing import Any, Final
 from actors.shared.config.version import OWN_VERSION
 from supervision.cli.command import OK, REFUSED, USAGE
 from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
+from supervision.cli.text import folded
 
 SECTION: Final = 8
 _NO_DIRECTORY: Final = (
     "supervise man: {0} is a command, and no directory: its page is that of `man supervise-{0}`, or of "
     "`supervise help {0}`\n"
 )
+_COLUMNS: Final = 72
+"""The room for a line whose breaks are kept: 80 less the indent of the page."""
 WITH_FLAGS: Final = ("start",)
 """Commands whose pages list the flags of the start."""
 
@@ -86,17 +89,13 @@ def _head(name: str, about: str) -> list[str]:
 
 
 def _body(parser: argparse.ArgumentParser) -> list[str]:
-    usage = parser.format_usage().removeprefix("usage: ").rstrip()
-    lines = [".SH SYNOPSIS", *_raw(usage)]
+    lines = [".SH SYNOPSIS", *_usage(parser)]
     if parser.description:
         lines += [".SH DESCRIPTION", *_prose(parser, parser.description % {"prog": parser.prog})]
     lines += _arguments(parser, ".SH")
     for choice in _commands(parser):
         for below in choice.choices.values() if parser.prog.count(" ") else ():
-            lines += [
-                f".SH {escaped(below.prog.upper())}",
-                *_raw(below.format_usage().removeprefix("usage: ").rstrip()),
-            ]
+            lines += [f".SH {escaped(below.prog.upper())}", *_usage(below)]
             lines += _arguments(below, ".SS")
             lines += _epilog_sections(below, ".SS")
     return lines + _epilog_sections(parser, ".SH")
@@ -135,10 +134,17 @@ def _entry(term: str, about: str) -> list[str]:
     return [".TP", f"\\fB{escaped(term)}\\fR", escaped(" ".join(about.split())) or "\\&"]
 
 
+def _usage(parser: argparse.ArgumentParser) -> list[str]:
+    """The synopsis, in lines that fit the page, whatever the terminal of the maker."""
+    formatter = parser.formatter_class(prog=parser.prog, width=_COLUMNS)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
+    return _raw(formatter.format_help())
+
+
 def _prose(parser: argparse.ArgumentParser, text: str) -> list[str]:
     """A text; its line breaks are kept if the parser's own help keeps them."""
     if isinstance(parser._get_formatter(), argparse.RawDescriptionHelpFormatter):
-        return _raw(text)
+        return _raw(folded(text, _COLUMNS))
     return [escaped(" ".join(text.split()))] if text else []
 
 

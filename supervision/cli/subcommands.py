@@ -20,6 +20,7 @@ from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
 from .command_parser import CommandSettings, command_parser
 from .document import FORMS, WIDE
 from .parser import CODES, LOCAL_CODES, CommandHelp, epilog
+from .top_keys import HELP
 
 _ONLY: Final = "only this actor and those below it"
 
@@ -109,6 +110,8 @@ def _top(adding: _Adding) -> None:
         "the tree, refreshed, with processor time and messages a second; h shows the keys",
         ("supervise top", "supervise top -d 5", "supervise top -n 1 -o json  # one sample, for scripts"),
     )
+    keys = "\n".join(f"    {line}" for line in HELP)
+    parser.epilog = f"Keys, on a terminal:\n\n{keys}\n\n{parser.epilog}"
     parser.add_argument(
         "-d", "--interval", type=positive, default=1.0, metavar="S", help="seconds between refreshes (default: 1)"
     )

@@ -106,7 +106,8 @@ def _state(state: Object, now: float) -> str:
             code = f"exit code {details.get('exitCode')}"
             if details.get("signal"):
                 code += f", signal {details['signal']}"
-            return f"terminated {pod_rows.age(details.get('finishedAt'), now)} ago, {code}" + (
+            ended = details.get("finishedAt")  # that of a container which the runtime has lost is not known
+            return f"terminated{f' {pod_rows.age(ended, now)} ago' if ended else ''}, {code}" + (
                 f": {why}" if why else ""
             )
         return f"{kind}: {why}" if why else str(kind)

@@ -74,6 +74,13 @@ def test_describe_shows_why_a_container_does_not_run_and_how_it_ended() -> None:
     assert "Ready False 10s ContainersNotReady: containers with unready status: [main]" in shown
 
 
+def test_a_lost_end_has_no_time() -> None:
+    lost = {"exitCode": 137, "reason": "ContainerStatusUnknown"}
+    status = {"containerStatuses": [{"name": "main", "lastState": {"terminated": lost}}]}
+    shown = lines(Description({**POD, "status": status}, ""), NOW)
+    assert any(line.endswith("terminated, exit code 137: ContainerStatusUnknown") for line in shown)
+
+
 def test_describe_shows_addresses_resources_probes_mounts_and_volumes() -> None:
     shown = text()
     assert "IP: 10.0.0.1, fd00::1" in shown

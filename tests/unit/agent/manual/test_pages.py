@@ -48,11 +48,30 @@ def test_no_page_names_the_root_directory_of_the_shell_that_made_it(monkeypatch:
 
 
 def test_exit_codes_keep_their_lines_and_subcommands_have_theirs(pages) -> None:
-    assert "\n    3  down: no agent runs there, or its root supervisor is stopped or hangs\n" in shown(
+    assert "\n    3  down: no agent runs there, or its root supervisor is stopped or\n       hangs\n" in shown(
         pages["supervise-status"]
     )
     assert "supervise policy check" in shown(pages["supervise-policy"])
     assert "--timeout=SECONDS" in shown(pages["supervise-run-once"])
+
+
+def test_a_page_is_the_same_whatever_the_terminal_of_its_maker(pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert manual.pages(subcommands.parser_of([], manual.WITH_FLAGS)[0]) == pages
+
+
+def test_lines_whose_breaks_are_kept_fit_80_columns_but_for_examples(pages) -> None:
+    blocks = [part for page in pages.values() for part in re.findall(r"\.nf\n(.*?)\.fi", page, re.S)]
+    wide = [line for block in blocks for line in shown(block).split("\n") if len(line) > 72]
+    whole = (
+        "    supervise ",
+        "                [--authorization-webhook-cache-",
+    )  # an example, an option with its value
+    assert [line for line in wide if not line.startswith(whole)] == []
+
+
+def test_the_page_of_top_has_its_keys(pages) -> None:
+    assert "    i                inject a fault, after a question\n" in shown(pages["supervise-top"])
 
 
 def test_a_line_that_begins_with_a_dot_is_text() -> None:
