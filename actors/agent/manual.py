@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from actors.shared.config.version import OWN_VERSION
 from supervision.cli.command import OK, REFUSED, USAGE
@@ -136,7 +136,7 @@ def _entry(term: str, about: str) -> list[str]:
 
 def _usage(parser: argparse.ArgumentParser) -> list[str]:
     """The synopsis, in lines that fit the page, whatever the terminal of the maker."""
-    formatter = parser.formatter_class(prog=parser.prog, width=_COLUMNS)
+    formatter = cast(type[argparse.HelpFormatter], parser.formatter_class)(prog=parser.prog, width=_COLUMNS)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
     return _raw(formatter.format_help())
 
