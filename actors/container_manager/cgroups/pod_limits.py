@@ -57,25 +57,26 @@ def milli_to_quota(milli: int, period_us: int) -> int:
 
 def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     """The limits of the pod's own cgroup, by its QoS class."""
-    pids = rules.pids if rules.pids > 0 else None
-    quality = qos_class(pod)
-    none = {size_name(name): 0 for name in rules.huge_pages}
-    if quality == BEST_EFFORT:
-        return CgroupLimits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
-    requests, limits = pod_requests(pod), cgroup_limits(pod)
+    quality, requests, limits = qos_class(pod), pod_requests(pod), cgroup_limits(pod)
     # reset without the tiers: the agent may have run with them before
     protected = requests.get("memory", 0) if rules.memory_tiers else 0
+    none = {size_name(name): 0 for name in rules.huge_pages}
+    of_any_class = CgroupLimits(
+        cpu_shares=MIN_SHARES,
+        memory_low=protected if quality != GUARANTEED else None,
+        pids=rules.pids if rules.pids > 0 else None,
+        hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name) and value >= 0},
+    )
+    if quality == BEST_EFFORT:  # also one that requests huge pages, but neither cpu nor memory
+        return of_any_class
     cpu = limits.get("cpu", 0)
-    quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
-    return CgroupLimits(
+    return msgspec.structs.replace(
+        of_any_class,
         cpu_shares=milli_to_shares(requests.get("cpu", 0)),
-        cpu_quota_us=quota,
+        cpu_quota_us=milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None,
         cpu_period_us=rules.cfs_period_us,
         memory_bytes=limits.get("memory") or None,
         memory_min=protected if quality == GUARANTEED else None,
-        memory_low=protected if quality == BURSTABLE else None,
-        pids=pids,
-        hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name) and value >= 0},
     )
 
 

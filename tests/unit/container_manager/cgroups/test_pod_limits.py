@@ -30,7 +30,16 @@ def pod(*containers, **spec):
 
 
 def test_best_effort_gets_the_least_cpu_and_no_limit():
-    assert pod_limits(pod(container()), RULES) == CgroupLimits(cpu_shares=2)
+    assert pod_limits(pod(container()), RULES) == CgroupLimits(cpu_shares=2, memory_low=0)
+
+
+def test_best_effort_has_the_huge_pages_that_it_requests_and_its_overhead_is_protected():
+    pages = container(limits={"hugepages-2Mi": "4Mi"}, requests={"hugepages-2Mi": "4Mi", "memory": "0"})
+    rules = Rules(huge_pages=("hugepages-1Gi", "hugepages-2Mi"), memory_tiers=True)
+
+    found = pod_limits(pod(pages, overhead={"memory": "1Mi"}), rules)
+
+    assert found == CgroupLimits(cpu_shares=2, memory_low=1 << 20, hugetlb={"1GB": 0, "2MB": 4 << 20})
 
 
 def test_burstable_without_limits_gets_shares_only():
