@@ -14,7 +14,8 @@ from supervision.backoff import Backoff, BackoffPolicy, Rng
 AT_ONCE: Final = 4
 """The most concurrent writes."""
 TRANSITION, CHANGE = 0, 1
-"""Priorities: what users and controllers wait for (phase, readiness, deletion, a mirror) is written at once."""
+"""Priorities: what users and controllers wait for, or might miss (phase, readiness, the steps of a container, a
+resize, deletion, a mirror), is written at once."""
 GATHER_SECONDS: Final = 0.5
 """Seconds that any other change waits for further ones: a starting pod passes several states in that time, and each
 write costs the server, its watchers and the node."""

@@ -25,7 +25,9 @@ TEXTS: Final = ("phase", "reason", "message", "hostIP", "podIP")
 ADDRESSES: Final = ("hostIPs", "podIPs")
 STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 OWNED_CONDITIONS: Final = frozenset((*OWNED, "DisruptionTarget", *RESIZE))
-WATCHED: Final = ("Ready", ALL_RESTARTING)
+REGULAR: Final = "containerStatuses"
+FIRST_START: Final = ("waiting", "running")
+WATCHED: Final = ("Ready", ALL_RESTARTING, *RESIZE)
 PHASE: Final = ("phase", "reason", "message")
 
 Fields = dict[str, Any]
@@ -112,13 +114,31 @@ def _map(status: Fields | None, api_status: Fields | None) -> Fields | None:
 
 
 def is_transition(fields: Fields, api_status: PodStatus) -> bool:
-    """Whether users and controllers wait for the change: phase, readiness, or AllContainersRestarting, which may end
-    soon.
+    """Whether users and controllers wait for the change, or might miss it, since the next one may come at once: phase,
+    readiness, AllContainersRestarting, a resize, and the steps of a container.
     """
     before = {each.type: each.status for each in api_status.conditions}
-    changed = {each["type"]: each["status"] for each in fields.get("conditions", ()) if "status" in each}
+    changed = {each["type"]: each.get("status", "False") for each in fields.get("conditions", ())}
     awaited = any(changed.get(kind, "False") != before.get(kind, "False") for kind in WATCHED if kind in changed)
-    return "phase" in fields or awaited
+    return "phase" in fields or awaited or any(_steps(name, fields, api_status) for name in STATUSES)
+
+
+def _steps(name: str, fields: Fields, api_status: PodStatus) -> bool:
+    """Whether a container of this list has begun, ended, or is started again. The first start of a regular container is
+    left to the phase: those of a pod start together, and make it Running.
+    """
+    known = {each.name: each for each in getattr(api_status, name)}
+    before = {key: (each.restartCount, _stage(msgspec.to_builtins(each.state))) for key, each in known.items()}
+    for each in fields.get(name) or ():
+        (restarts, old), new = before.get(each["name"], (0, "waiting")), _stage(each["state"])
+        together = name == REGULAR and (old, new) == FIRST_START
+        if each["restartCount"] != restarts or (old != new and not together):
+            return True
+    return False
+
+
+def _stage(state: Fields) -> str:
+    return next((name for name in ("terminated", "running") if state.get(name) is not None), "waiting")
 
 
 def body(pod: ApiPod, fields: Fields, *, exact: bool) -> bytes:

@@ -113,6 +113,42 @@ def test_changes_of_phase_and_readiness_are_transitions(fields, ready, expected)
     assert is_transition(fields, server_status) is expected
 
 
+WAITING: dict[str, object] = {"state": {"waiting": {"reason": "ContainerCreating"}}}
+ENDED: dict[str, object] = {"state": {"terminated": {"exitCode": 0}}}
+AGAIN: dict[str, object] = {"restartCount": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "now", "expected"),
+    [
+        ("initContainerStatuses", WAITING, {}, True),
+        ("initContainerStatuses", {}, ENDED, True),
+        ("ephemeralContainerStatuses", WAITING, {}, True),
+        ("ephemeralContainerStatuses", None, {}, True),
+        ("ephemeralContainerStatuses", None, WAITING, False),
+        ("containerStatuses", WAITING, {}, False),
+        ("containerStatuses", WAITING, ENDED, True),
+        ("containerStatuses", {}, ENDED, True),
+        ("containerStatuses", {}, WAITING, True),
+        ("containerStatuses", {}, AGAIN, True),
+        ("containerStatuses", {**WAITING, **AGAIN}, AGAIN, False),
+        ("containerStatuses", {}, {"image": "j"}, False),
+    ],
+)
+def test_a_step_of_a_container_that_the_next_one_may_hide_is_a_transition(kind, before, now, expected):
+    server_status = status(**{kind: [container(**before)] if before is not None else []})
+    fields = status_patch(status(**{kind: [container(**now)]}), server_status)
+    assert fields
+    assert is_transition(fields, server_status) is expected
+
+
+@pytest.mark.parametrize("kind", RESIZE)
+def test_a_resize_that_begins_or_ends_is_a_transition(kind):
+    idle, resizing = status(conditions=[]), status(conditions=[condition(kind)])
+    assert is_transition(status_patch(resizing, idle), idle)
+    assert is_transition(status_patch(idle, resizing), resizing)
+
+
 def test_the_body_names_the_pod_and_when_exact_its_version():
     pod = read(b'{"metadata": {"uid": "u", "name": "p", "namespace": "n", "resourceVersion": "7"}}')
     assert json.loads(body(pod, {"phase": "Failed"}, exact=True)) == {
