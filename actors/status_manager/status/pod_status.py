@@ -104,7 +104,7 @@ def _containers(
 def _with_lost_ends(pod: Pod, found: _Containers, old: PodStatus) -> _Containers:
     """The containers of a finished pod: each is shown as ended, also those whose end was not observed."""
     init, regular = with_lost_ends(pod, found.init, found.regular, old if old.phase in TERMINAL else None)
-    return _Containers(init, regular, [failed(status) for status in found.ephemeral if status.containerID])
+    return _Containers(init, regular, [failed(one) if one.containerID else one for one in found.ephemeral])
 
 
 def unprobed(status: ContainerStatus) -> ContainerStatus:

@@ -120,12 +120,13 @@ def test_the_conditions_follow_from_the_containers(spec, containers, seen, kind,
     assert of(look(pod_of(spec), *containers, **seen), kind) == expected
 
 
-def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ran():
+def test_a_debug_container_shows_why_it_waits_and_still_waits_at_the_end_if_it_never_ran():
     spec = {"ephemeralContainers": [{"name": "debug", "image": "x"}]}
     status = look(pod_of(spec), ran(), waiting={"debug": Waiting("ErrImagePull", "no such image")})
     (debug,) = status.ephemeralContainerStatuses
     assert (present(debug.state.waiting).reason, status.phase) == ("ErrImagePull", "Running")
-    assert look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses == []
+    (debug,) = look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses
+    assert present(debug.state.waiting).reason == "ContainerCreating"
 
 
 def test_the_end_of_a_container_that_is_not_restarted_after_all_is_not_its_last_end_too():
