@@ -70,7 +70,7 @@ def changed_conditions(status: list[PodCondition], api_status: list[PodCondition
     """The owned conditions that differ. A time of the last change is written only with a change.
 
     The server merges each into its own: null removes an outdated text. The condition of a resize that is done is
-    deleted.
+    deleted, and so are all of the node's conditions of a pod that it has rejected, the scheduler's PodScheduled too.
     """
     known = {condition.type: condition for condition in api_status}
     changed = []
@@ -86,7 +86,8 @@ def changed_conditions(status: list[PodCondition], api_status: list[PodCondition
         stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(dated, name)]
         changed.append({**msgspec.to_builtins(dated), **dict.fromkeys(stale)})
     owned = {condition.type for condition in status}
-    return changed + [{"$patch": "delete", "type": kind} for kind in RESIZE if kind in known and kind not in owned]
+    gone = [kind for kind in (*RESIZE, *OWNED) if kind in known and kind not in owned]
+    return changed + [{"$patch": "delete", "type": kind} for kind in gone]
 
 
 def _same(one: PodCondition, other: PodCondition | None) -> bool:

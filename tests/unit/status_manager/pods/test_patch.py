@@ -68,7 +68,10 @@ def container(**more: object) -> dict[str, object]:
          {"resources": None, "allocatedResources": None}),
         ({}, {"conditions": [condition("example.com/mine")]}, {}),
         ({"conditions": [condition("example.com/mine")]}, {}, {}),
-        ({}, {"conditions": [condition("PodScheduled")]}, {}),
+        (
+            {}, {"conditions": [condition("PodScheduled"), condition("DisruptionTarget")]},
+            {"conditions": [{"$patch": "delete", "type": "PodScheduled"}]},
+        ),
         (
             {"conditions": [condition("Ready"), condition("PodScheduled")]}, {"conditions": [condition("Ready")]},
             {"conditions": [condition("PodScheduled")]},
