@@ -18,7 +18,7 @@ from actors.pod_config.validation.limits import MAX_BYTES
 from supervision.cli.command import NOT_WELL, OK
 from supervision.cli.document import FORMS, document_text, form_of
 from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
-from supervision.cli.text import terminal_columns, wrapped
+from supervision.cli.text import plain, terminal_columns, wrapped
 
 STDIN: Final = "-"
 _NODE: Final = "node"
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         text = document_text(found, form)
     else:
         columns = terminal_columns(sys.stderr)
-        lines = (line for error in found.errors for line in wrapped(str(error), columns, "    ", ""))
+        lines = (line for error in found.errors for line in wrapped(plain(str(error)), columns, "    ", ""))
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         text = _summary(found)
     try:

@@ -28,7 +28,7 @@ from actors.shared.linux.parent_death import ends_with_parent
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
 from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
 from supervision.cli.document import document_text
-from supervision.cli.text import folded, terminal_columns
+from supervision.cli.text import folded, plain, terminal_columns
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
@@ -111,7 +111,7 @@ def run(words: Sequence[str]) -> int:
                 [ConfigProblem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")]
             )
     except ConfigErrors as error:
-        sys.stderr.writelines(f"error: {problem}\n" for problem in error.problems)
+        sys.stderr.writelines(f"error: {plain(str(problem))}\n" for problem in error.problems)
         return USAGE if isinstance(error, UsageErrors) else 1
     if refused := _not_permitted(agent.root_dir):
         sys.stderr.write(f"error: {refused}\n")
@@ -229,6 +229,6 @@ def _show(outcomes: Sequence[RunPodResult], form: str) -> None:
         sys.stdout.write(document_text(outcomes, form) + "\n")
         return
     for one in outcomes:
-        sys.stdout.write(f"{one.pod}: {one.outcome}{f' ({one.detail})' if one.detail else ''}\n")
+        sys.stdout.write(plain(f"{one.pod}: {one.outcome}{f' ({one.detail})' if one.detail else ''}\n"))
     started = sum(one.outcome == "started" for one in outcomes)
     sys.stdout.write(f"{started} of {len(outcomes)} started\n")

@@ -149,9 +149,11 @@ class _Refused(Exception):
 
 
 def _refuse(problems: list[str], argv: Sequence[str]) -> int:
+    from supervision.cli.text import plain
+
     refused_starts.record(argv, problems)
     for problem in problems:
-        sys.stderr.write(f"error: {problem}\n")
+        sys.stderr.write(f"error: {plain(problem)}\n")
     why = ""
     if os.geteuid() != 0 and not set(RUN_ONCE_FLAGS) <= set(sys.argv):  # `run-once` names its own command
         from supervision.cli.command import as_root

@@ -17,7 +17,7 @@ from ..spare_incidents import SPARE_NAME, SpareIncidents, incident_id
 from .argument_types import last_of
 from .command import OK, REFUSED, CommandError, Context, like
 from .document import YAML, document_text
-from .text import duration, table, table_with_texts, terminal_columns
+from .text import duration, plain, table, table_with_texts, terminal_columns
 from .tree import is_of
 
 HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
@@ -74,7 +74,7 @@ def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequ
         elif found:
             has_header = bool(widths)
             text = lines(found, terminal_columns(sys.stdout), widths, full=arguments.full)
-            print("\n".join(text[1:] if has_header else text))  # noqa: T201
+            print(plain("\n".join(text[1:] if has_header else text)))  # noqa: T201
         sys.stdout.flush()
         time.sleep(FOLLOW_SECONDS)
         try:

@@ -19,7 +19,7 @@ from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, C
 from .line_array import LineArray
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
-from .text import duration
+from .text import duration, plain
 from .tree import is_of
 
 DEFAULT_LINES: Final = 100
@@ -57,12 +57,12 @@ def run(context: Context) -> int:
             some = number == 0
             for line in last:
                 some = True
-                print(line)  # noqa: T201
+                print(plain(line))  # noqa: T201
             if not some and not arguments.follow:
                 print(f"supervise: {_no_lines_text(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
             sys.stdout.flush()  # --follow starts at the end of the file
             for line in of_actor(coming, actor):
-                print(line, flush=True)  # noqa: T201
+                print(plain(line), flush=True)  # noqa: T201
     except OSError as error:
         if error.errno in _OF_OUTPUT:
             raise

@@ -36,7 +36,7 @@ from supervision.cli.command import (
 )
 from supervision.cli.document import document_text
 from supervision.cli.signals import stopped_by_signal
-from supervision.cli.text import terminal_columns, wrapped
+from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.errors import error_text
 from supervision.protocol import Tree
 
@@ -67,7 +67,7 @@ def run(context: Context) -> int:
 
     for finding in shown() if context.form else once_each(shown()):
         if not context.form:
-            _print(text(finding, terminal_columns(sys.stdout)))
+            _print(plain(text(finding, terminal_columns(sys.stdout))))
     wrong = sum(finding.level is Level.FAILURE for finding in found)
     if context.form:
         _print(document_text(found, context.form))

@@ -20,6 +20,7 @@ from actors.shared.config.start.start_records import StartRecord
 from supervision.cli.command import NOT_WELL, OK, REFUSED, USAGE, CommandError, Context
 from supervision.cli.document import document_text
 from supervision.cli.streams import finishing
+from supervision.cli.text import plain
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
 
@@ -68,12 +69,12 @@ def _reset(context: Context, scope: Scope) -> int:
     pods, silent = runtime_pods.find(scope.endpoints, scope.uids())
     before = look(scope, pods)
     if not context.form:
-        print("\n".join(listed(scope.root_dir, before, everything=arguments.all)))  # noqa: T201
+        print(plain("\n".join(listed(scope.root_dir, before, everything=arguments.all))))  # noqa: T201
     if silent and not arguments.without_runtime and not arguments.dry_run:
         advice = "start the runtime, so that no pods stay in it, or give --without-runtime"
         raise CommandError(REFUSED, f"{'; '.join(silent)}: {advice}")
     for line in silent:
-        print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
+        print(f"supervise: {plain(line)}", file=sys.stderr)  # noqa: T201
     if not before and scope.keep_pods and not arguments.dry_run:
         start_records.hand_over(scope.state_dir)
     if arguments.dry_run or not before:
@@ -112,10 +113,10 @@ def _result(
         document = {"left": left.found, "stays": left.stays, "errors": list(wrong)}
         print(_document(context, before, removed=not left, **document))  # noqa: T201
     for line in wrong:
-        print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
+        print(f"supervise: {plain(line)}", file=sys.stderr)  # noqa: T201
     if left:
         lines = listed(scope.root_dir, left, everything=True)
-        print("\n".join(["supervise: this is left:", *lines[1:]]), file=sys.stderr)  # noqa: T201
+        print(plain("\n".join(["supervise: this is left:", *lines[1:]])), file=sys.stderr)  # noqa: T201
         return NOT_WELL
     if not context.form:
         print("\n".join(done(left)))  # noqa: T201

@@ -96,11 +96,17 @@ def run(
         form, rest = take_form(words[1:])
         return command(rest, form, out)
     except UsageErrors as error:
-        err.write(f"{error}\n  see `supervise config --help`\n")
+        err.write(f"{_plain(error)}\n  see `supervise config --help`\n")
         return 2
     except ConfigErrors as error:
-        err.write(f"{error}\n")
+        err.write(f"{_plain(error)}\n")
         return 1
+
+
+def _plain(error: ConfigErrors) -> str:
+    from supervision.cli.text import plain
+
+    return plain(str(error))
 
 
 def take_form(words: Sequence[str]) -> tuple[str, list[str]]:
