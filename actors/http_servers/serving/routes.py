@@ -66,7 +66,7 @@ class _Routes(Application):
     def find_handler(self, request: HTTPServerRequest, **given: Any) -> Any:
         request.path = unescaped(request.path)
         path = cleaned(request.path)
-        if path == request.path or request.method == "CONNECT":
+        if path == request.path:
             return super().find_handler(request, **given)
         known = self.settings["default_handler_args"]
         return self.get_handler_delegate(request, CleanedPathHandler, {**known, "path": path})

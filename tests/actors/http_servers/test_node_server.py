@@ -69,6 +69,13 @@ def test_a_path_with_empty_segments_or_dots_is_redirected(tmp_path, path, place)
     serve(Node(tmp_path), story)
 
 
+def test_a_connect_request_is_not_redirected(tmp_path):
+    async def story(node: Node) -> None:
+        assert [(await node.send("CONNECT", path))[0] for path in ("//pods", "/pods")] == [405, 405]
+
+    serve(Node(tmp_path), story)
+
+
 def test_a_page_of_metrics_is_compressed_on_request(tmp_path):
     async def story(node: Node) -> None:
         client = node.authority.client("admin", "system:masters")
