@@ -98,7 +98,11 @@ class DiskUsageCollector:
         self._pods, self._at, self._measured = found, time.time(), self._clock()
         self._count(found)
         node = whole.get(self._agent.root_dir, {})
-        self._systems = {"node": node, "images": _store(images, whole), "containers": _store(containers, whole)}
+        self._systems = {
+            "node": node,
+            "images": store_figures(images, whole),
+            "containers": store_figures(containers, whole),
+        }
         if not containers:
             self._systems["containers"] = self._systems["images"]
 
@@ -135,7 +139,8 @@ class DiskUsageCollector:
         return info.images, info.containers
 
 
-def _store(stores: list[FileSystem], whole: dict[str, Disk]) -> Disk:
+def store_figures(stores: list[FileSystem], whole: dict[str, Disk]) -> Disk:
+    """The figures of the runtime's first store: those of its file system, but what it uses as the runtime says."""
     if not stores or stores[0].mountpoint not in whole:
         return {}
     found = dict(whole[stores[0].mountpoint])
