@@ -51,8 +51,8 @@ def milli_to_shares(milli: int) -> int:
 
 
 def milli_to_quota(milli: int, period_us: int) -> int:
-    """CFS quota in microseconds; -1 for no limit."""
-    return max(_MIN_QUOTA_US, milli * period_us // 1000) if milli > 0 else -1
+    """CFS quota in microseconds for thousandths of a core, not 0."""
+    return max(_MIN_QUOTA_US, milli * period_us // 1000)
 
 
 def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
@@ -60,23 +60,17 @@ def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     quality, requests, limits = qos_class(pod), pod_requests(pod), cgroup_limits(pod)
     # reset without the tiers: the agent may have run with them before
     protected = requests.get("memory", 0) if rules.memory_tiers else 0
-    none = {size_name(name): 0 for name in rules.huge_pages}
-    of_any_class = CgroupLimits(
-        cpu_shares=MIN_SHARES,
-        memory_low=protected if quality != GUARANTEED else None,
-        pids=rules.pids if rules.pids > 0 else None,
-        hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name) and value >= 0},
-    )
-    if quality == BEST_EFFORT:  # also one that requests huge pages, but neither cpu nor memory
-        return of_any_class
     cpu = limits.get("cpu", 0)
-    return msgspec.structs.replace(
-        of_any_class,
+    none = {size_name(name): 0 for name in rules.huge_pages}
+    return CgroupLimits(
         cpu_shares=milli_to_shares(requests.get("cpu", 0)),
         cpu_quota_us=milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None,
         cpu_period_us=rules.cfs_period_us,
         memory_bytes=limits.get("memory") or None,
         memory_min=protected if quality == GUARANTEED else None,
+        memory_low=protected if quality != GUARANTEED else None,
+        pids=rules.pids if rules.pids > 0 else None,
+        hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name)},
     )
 
 
@@ -98,5 +92,4 @@ def _larger(one: int | None, other: int | None) -> int | None:
 
 def size_name(resource: str) -> str:
     """The kernel's name for the page size of `hugepages-2Mi`: 2MB."""
-    size = resource.removeprefix("hugepages-")
-    return size.removesuffix("i") + "B" if size.endswith("i") else size
+    return resource.removeprefix("hugepages-").removesuffix("i") + "B"

@@ -1,8 +1,7 @@
 """Limits of a pod's cgroup, by QoS class."""
 
+import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from actors.container_manager.cgroups.pod_limits import (
     Rules,
@@ -13,6 +12,7 @@ from actors.container_manager.cgroups.pod_limits import (
     rules_of,
     size_name,
 )
+from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import Pod, PodSpec
@@ -40,6 +40,13 @@ def test_best_effort_has_the_huge_pages_that_it_requests_and_its_overhead_is_pro
     found = pod_limits(pod(pages, overhead={"memory": "1Mi"}), rules)
 
     assert found == CgroupLimits(cpu_shares=2, memory_low=1 << 20, hugetlb={"1GB": 0, "2MB": 4 << 20})
+
+
+def test_a_best_effort_pod_has_no_limit_of_its_own_with_any_rules():
+    rules = Rules(cfs_period_us=50_000, pids=9, memory_tiers=True, huge_pages=("hugepages-2Mi",))
+    found = pod_limits(pod(container({"ephemeral-storage": "1Gi"}, {"ephemeral-storage": "2Gi"})), rules)
+    assert (found.cpu_shares, found.cpu_quota_us, found.memory_bytes, found.pids) == (2, None, None, 9)
+    assert (found.memory_min, found.memory_low, found.hugetlb) == (None, 0, {"2MB": 0})
 
 
 def test_burstable_without_limits_gets_shares_only():
@@ -92,7 +99,7 @@ def test_the_configuration_can_do_without_quota_and_set_period_and_processes():
 
     assert pod_limits(guaranteed, Rules(cfs_quota=False)).cpu_quota_us is None
     assert pod_limits(guaranteed, Rules(cfs_period_us=10_000)).cpu_quota_us == 10_000
-    assert pod_limits(guaranteed, Rules(pids=77)).pids == 77
+    assert [pod_limits(guaranteed, Rules(pids=pids)).pids for pids in (77, 1, 0, -1)] == [77, 1, None, None]
     assert pod_limits(pod(container()), Rules(pids=77)).pids == 77
 
 
@@ -108,11 +115,12 @@ def test_shares_are_those_of_the_kubelet(milli, shares):
     assert milli_to_shares(milli) == shares
 
 
-@given(st.integers(0, 10**6), st.integers(1000, 10**6))
-def test_a_quota_is_never_below_what_the_kernel_takes(milli, period):
-    quota = milli_to_quota(milli, period)
-
-    assert quota == -1 if milli == 0 else quota >= 1000
+@pytest.mark.parametrize(
+    ("milli", "period", "quota"),
+    [(1, 100_000, 1000), (10, 100_000, 1000), (11, 100_000, 1100), (1500, 100_000, 150_000), (1001, 10_000, 10_010)],
+)
+def test_a_quota_is_the_share_of_the_period_and_never_below_what_the_kernel_takes(milli, period, quota):
+    assert milli_to_quota(milli, period) == quota
 
 
 def test_between_two_sizes_a_pod_has_the_larger_limits():
@@ -133,8 +141,19 @@ def test_a_pod_has_no_huge_pages_of_a_size_that_it_does_not_request():
     assert pod_limits(asking, rules).hugetlb == {"2MB": 4 << 20, "1GB": 0}
 
 
-def test_the_sizes_of_huge_pages_are_those_that_the_node_has():
-    assert rules_of(KubeletConfiguration(), ["cpu", "hugepages-2Mi", "pods"]).huge_pages == ("hugepages-2Mi",)
+def test_the_rules_are_those_of_the_configuration_and_the_sizes_of_huge_pages_those_of_the_node():
+    assert rules_of(KubeletConfiguration(), ["cpu"]) == Rules()
+    config = KubeletConfiguration(
+        cpuCFSQuota=False,
+        cpuCFSQuotaPeriod=Duration.parse("50ms"),
+        podPidsLimit=77,
+        featureGates={"MemoryQoS": True},
+        memoryReservationPolicy="TieredReservation",
+    )
+    found = rules_of(config, ["cpu", "hugepages-2Mi", "pods"])
+    assert found == Rules(False, 50_000, 77, memory_tiers=True, huge_pages=("hugepages-2Mi",))
+    for other in ({"featureGates": {"MemoryQoS": False}}, {"memoryReservationPolicy": "None"}):
+        assert not rules_of(msgspec.structs.replace(config, **other), ()).memory_tiers
 
 
 @pytest.mark.parametrize(
