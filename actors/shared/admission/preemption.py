@@ -27,8 +27,8 @@ class NoVictims(Exception):
 
 
 def victims(demand: Demand, node: NodeState, running: Iterable[Demand]) -> list[Demand] | Refusal:
-    """The pods to end, or the refusal if all of them together would not free enough."""
-    able = [one for one in running if one.uid != demand.uid and _may_preempt(demand, one)]
+    """The pods to end, or the refusal if all of them together would not free enough. `running`: the other pods."""
+    able = [one for one in running if _may_preempt(demand, one)]
     try:
         return _choose(shortages(demand, node), able)
     except NoVictims as error:
@@ -64,9 +64,9 @@ def _choose(shortage: Shortage, able: list[Demand]) -> list[Demand]:
 
 
 def _nearest(shortage: Shortage, pods: list[Demand]) -> list[Demand]:
-    """Choose pods one by one until all requirements are met."""
+    """Choose pods one by one until all requirements are met. All of them together meet them."""
     found, left, shortage = list[Demand](), list(pods), dict(shortage)
-    while shortage and left:
+    while shortage:
         best = min(left, key=lambda pod: (_distance(shortage, pod), _gives(pod, "memory"), _gives(pod, "cpu")))
         left.remove(best)
         found.append(best)

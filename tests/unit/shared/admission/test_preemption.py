@@ -55,6 +55,18 @@ def critical(**wants):
             [demand("a", cpu=500, memory=100), demand("b", cpu=250, memory=450), demand("c", cpu=250, memory=450)],
             ["b", "a"],
         ),
+        # how much is lacking of each counts as a fraction
+        (
+            {"cpu": 100, "memory": 500},
+            [demand("a", cpu=100, memory=300), demand("b", cpu=40, memory=500), demand("c", cpu=860, memory=200)],
+            ["a", "c"],
+        ),
+        # the first one is not needed any more once the others are chosen
+        (
+            {"cpu": 100, "memory": 100},
+            [demand("a", G, 60, 60), demand("b", G, 100), demand("c", G, 0, 100), critical(cpu=840, memory=840)],
+            ["b", "c"],
+        ),
     ],
 )  # fmt: skip
 def test_the_victims_are_those_of_the_kubelet(wants, running, expected):
@@ -72,6 +84,31 @@ def test_critical_pods_yield_to_higher_priorities_only():
     assert chosen(higher, low) == ["low"]
     static = Demand("static", {"cpu": 1000}, frozenset(), U, None, critical=True)
     assert isinstance(chosen(higher, static), Refusal)
+
+
+@pytest.mark.parametrize(
+    ("pod", "other", "ends"),
+    [
+        ((True, CRITICAL), (False, 0), True),
+        ((True, None), (False, None), True),
+        ((True, 5), (False, 9), True),
+        ((True, CRITICAL), (True, CRITICAL - 1), True),
+        ((True, CRITICAL), (True, CRITICAL), False),
+        ((True, None), (True, 5), False),
+        ((True, CRITICAL), (True, None), False),
+        ((False, 9), (False, 5), True),
+        ((False, None), (False, None), False),
+        ((False, 5), (True, 9), False),
+    ],
+)
+def test_a_pod_ends_for_a_critical_one_if_it_is_none_and_for_one_of_a_higher_priority(pod, other, ends):
+    """A pod is (critical, priority); a static pod without a priority has none."""
+    preemptor, running = (
+        Demand(uid, {"cpu": 1000}, frozenset(), U, priority, critical)
+        for uid, (critical, priority) in (("new", pod), ("old", other))
+    )
+    found = chosen(preemptor, running)
+    assert (found == ["old"], isinstance(found, Refusal)) == (ends, not ends)
 
 
 def test_a_refusal_names_the_missing_resource_if_no_victims_help():
@@ -102,5 +139,6 @@ def test_with_the_victims_gone_there_is_room_and_none_of_them_ends_in_vain(pods,
         assert without(shortage, [one for one in running if not one.critical]) != {}
         return
     assert without(shortage, found) == {}
+    assert len({one.uid for one in found}) == len(found)
     assert not any(one.critical for one in found)
     assert all(without(shortage, [other for other in found if other is not one]) for one in found)
