@@ -43,7 +43,7 @@ def grace_of(instance: CriContainer, pod: Pod | None, override: int | None = Non
         if pod.metadata.deletionGracePeriodSeconds is not None:
             return pod.metadata.deletionGracePeriodSeconds
         container = find_container(pod, instance.name)
-        own = getattr(container, f"{probe}Probe", None) if container is not None and probe else None
+        own = getattr(container, f"{probe}Probe", None)
         if own is not None and own.terminationGracePeriodSeconds is not None:
             return int(own.terminationGracePeriodSeconds)
         if pod.spec.terminationGracePeriodSeconds is not None:
@@ -69,7 +69,7 @@ def plan(instance: CriContainer, pod: Pod | None, override: int | None = None, p
 def _annotated_hook(instance: CriContainer) -> LifecycleHandler | None:
     text = instance.annotations.get(known.CONTAINER_PRE_STOP_HANDLER, "")
     try:
-        return decode(text.encode(), LifecycleHandler) if text else None
+        return decode(text.encode(), LifecycleHandler)
     except ObjectError:
         return None
 
