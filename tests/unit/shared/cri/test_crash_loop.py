@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +64,19 @@ def test_after_a_long_run_there_is_no_backoff():
     long = dead(9, ran_seconds=601, consecutive=6)
     assert start_not_before(long, 300.0, NOW) == 0.0
     assert next_consecutive_restarts(long) == 1
+    assert next_consecutive_restarts(dead(9, ran_seconds=600, consecutive=6)) == 7
+
+
+def test_a_container_with_another_image_or_other_resources_counts_its_restarts_from_the_first():
+    assert next_consecutive_restarts(dead(9, consecutive=6), changed=True) == 1
+
+
+def test_a_container_that_could_not_be_started_counts_from_its_creation():
+    """It has no times of a run."""
+    created = msgspec.structs.replace(dead(2), started_ns=0, finished_ns=0, created_ns=int(990 * 1e9))
+    assert start_not_before(created, 300.0, NOW) == 1010.0
+    lost = msgspec.structs.replace(dead(2), started_ns=0)
+    assert start_not_before(lost, 300.0, NOW) == 1020.0, "how long it ran is not known"
 
 
 def test_the_pause_depends_on_consecutive_restarts_only():
@@ -76,7 +90,7 @@ def test_without_our_annotation_the_restart_count_is_used():
 
 def test_a_container_that_never_ended_has_no_backoff():
     assert start_not_before(None, 300.0, NOW) == 0.0
-    running = CriContainer(id="1", name="a", pod_uid="u", state=CriContainerState.RUNNING)
+    running = msgspec.structs.replace(dead(2), state=CriContainerState.RUNNING)
     assert start_not_before(running, 300.0, NOW) == 0.0
 
 
@@ -86,5 +100,5 @@ def test_a_pause_is_never_over_the_maximum(count, maximum):
 
 
 def test_a_container_that_ended_in_the_future_has_no_backoff():
-    assert start_not_before(dead(9), 300.0, 1000.0) > 1000.0
+    assert start_not_before(dead(9), 300.0, 1000.0) == start_not_before(dead(9), 300.0, 995.0) == 1300.0
     assert start_not_before(dead(9), 300.0, 1000.0 - 3600.0) == 0.0

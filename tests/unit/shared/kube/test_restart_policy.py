@@ -6,7 +6,7 @@ import pytest
 
 from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes
 from actors.shared.kube.pod import Pod, PodSpec
-from actors.shared.kube.restart_policy import RESTART_ALL, may_restart, rule_for
+from actors.shared.kube.restart_policy import RESTART_ALL, can_restart_all, init_exit_code, may_restart, rule_for
 
 
 def rule(action: str, operator: str, *codes: int) -> ContainerRestartRule:
@@ -45,3 +45,24 @@ def test_the_first_rule_that_fits_the_exit_goes_before_the_policy():
     assert [rule_for(container, code) for code in (3, 5, 0, 4)] == ["Restart", RESTART_ALL, "", ""]
     pod = Pod(spec=PodSpec(restartPolicy="Never"))
     assert [may_restart(pod, container, code, init=False) for code in (3, 5, 0)] == [True, True, False]
+
+
+def test_a_rule_without_exit_codes_fits_no_exit():
+    rules = [ContainerRestartRule(action="Restart"), rule(RESTART_ALL, "In", 3)]
+    assert rule_for(Container(name="a", restartPolicyRules=rules), 3) == RESTART_ALL
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "effective"),
+    [(0, "OOMKilled", 137), (0, "Completed", 0), (1, "OOMKilled", 1), (143, "OOMKilled", 143), (2, "Error", 2)],
+)
+def test_an_init_container_that_lost_a_process_to_the_oom_killer_has_failed(code, reason, effective):
+    assert init_exit_code(code, reason) == effective
+
+
+def test_a_pod_restarts_all_if_any_of_its_containers_has_such_a_rule():
+    plain = Container(name="a", restartPolicyRules=[rule("Restart", "In", 3)])
+    other = Container(name="b", restartPolicyRules=[rule("Restart", "In", 3), rule(RESTART_ALL, "In", 4)])
+    assert not can_restart_all(Pod(spec=PodSpec(containers=[plain], initContainers=[plain])))
+    assert can_restart_all(Pod(spec=PodSpec(containers=[plain, other])))
+    assert can_restart_all(Pod(spec=PodSpec(containers=[plain], initContainers=[other])))
