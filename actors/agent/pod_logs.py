@@ -22,6 +22,7 @@ from supervision.cli.argument_types import ALL_LINES, last_lines
 from supervision.cli.command import OK, REFUSED, USAGE, CommandError, Context, execute
 from supervision.cli.command_parser import CommandSettings
 from supervision.cli.line_array import LineArray
+from supervision.cli.text import plain_but_colours
 
 from .logged_pod import LoggedPod, find_pod, is_no_actor, log_on_disk, logs_dir, namespace_of
 
@@ -172,11 +173,12 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery,
             return True  # the status manager is restarting: the log continues
 
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    safe = plain_but_colours if sys.stdout.isatty() else str
     async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
         if array is not None:
             array.add_bytes(block)
         else:
-            sys.stdout.write(decoder.decode(block))
+            sys.stdout.write(safe(decoder.decode(block)))
             sys.stdout.flush()
     sys.stdout.write(decoder.decode(b"", final=True))
     if array is not None:

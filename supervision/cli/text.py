@@ -17,12 +17,19 @@ _LABEL = re.compile(r" {2}\w+: +| +\d {2}| +")
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60))
 _CONTROLS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 _CONTROLS |= {code: f"\\x{code:02x}" for code in range(128, 160)}
+_COLOURS = re.compile(r"(\x1b\[[0-9;]*m|\r)")
 
 
 def plain(text: str) -> str:
     """The text with control characters shown as `^[`. Pods write into events and messages, and must not control the
     terminal of the reader (CVE-2021-25743)."""
     return text.translate(_CONTROLS)
+
+
+def plain_but_colours(text: str) -> str:
+    """Like `plain`, but colours, and a return to the begin of the line, stay: for what programs write to terminals."""
+    parts = _COLOURS.split(text)
+    return "".join(part if at % 2 else plain(part) for at, part in enumerate(parts))
 
 
 def duration(seconds: float) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import os
 import time
 from datetime import UTC, datetime
@@ -127,6 +128,20 @@ def test_a_character_that_is_split_between_two_pieces_is_shown(node: Path, capsy
     text = "." + "é" * MAX_LINE_BYTES
     (node / "shop_web_uid-web" / "main" / "1.log").write_text(line(5, text))
     assert shown(node, capsys, "web") == f"{text}\n"
+
+
+WRITTEN = "\x1b[1;31mred\x1b[0m\x1b[2J\r\x1b]0;title\x07"
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "printed"), [(True, "\x1b[1;31mred\x1b[0m^[[2J\r^[]0;title^G"), (False, WRITTEN)]
+)
+def test_a_container_colours_a_terminal_and_controls_nothing_else_of_it(
+    node: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_terminal: bool, printed: str
+) -> None:
+    (node / "shop_web_uid-web" / "main" / "1.log").write_text(line(5, WRITTEN))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    assert shown(node, capsys, "web") == f"{printed}\n"
 
 
 def test_one_of_several_containers_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
