@@ -95,7 +95,7 @@ def supervisors(below: SupervisorNode = TREE) -> Iterator[SupervisorNode]:
 
 
 OPTIONAL: Final = (CONTAINER_RUNTIME, *(one.name for one in declarations() if one.exists is not None))
-"""Boxes that are there under some configurations only; the policy file may name them."""
+"""Actors that exist under some configurations only; the policy file may name them."""
 
 RELATIONS: Final = Relations(
     consumers={one.name: one.reads for one in declarations()},

@@ -40,6 +40,8 @@ from supervision.harness import Harness
 from supervision.message import Message
 from tests.support.shard_harness import FOREVER, Driven
 
+pytestmark = pytest.mark.slow
+
 PODS = 150
 SEED = int(os.environ.get("ODD_PODS", "1"))
 UID = "u"

@@ -167,7 +167,7 @@ class PodWorker:
                 self._services.starter.metrics.first_sync(started_at - self._seen_at)
                 self._seen_at = None
             try:
-                await self._live()
+                await self._advance()
             except EffectInterrupted:
                 run.report(Interrupted())  # the runtime has not been asked yet
                 self.wake()
@@ -210,7 +210,7 @@ class PodWorker:
                 timer.cancel()
         self._run.clear_wakeup()
 
-    async def _live(self) -> None:
+    async def _advance(self) -> None:
         """Do everything possible, in this phase and the following ones."""
         while (phase := self.state.phase) is not PodWorkerPhase.FINISHED:
             step = next_step(self.state, self._facts())

@@ -19,6 +19,8 @@ from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer
 from tests.support.certified_node import CSRS, USER, Node, decide, failures, joined, mode, requests, scenario, values
 
+pytestmark = pytest.mark.slow
+
 
 @scenario
 async def test_with_a_bootstrap_kubeconfig_only_a_certificate_is_obtained_and_a_kubeconfig_written(node):

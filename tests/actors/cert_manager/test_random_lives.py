@@ -15,6 +15,8 @@ from tests.support.apiserver import signing
 from tests.support.apiserver.server import ApiServer
 from tests.support.certified_node import CSRS, USER, Node, decide
 
+pytestmark = pytest.mark.slow
+
 STEPS = 25
 HOUR = 3600.0
 

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from proto import cri_pb2 as cri
 from supervision.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.shard_harness import Driven, container, pod
+
+pytestmark = pytest.mark.slow
 
 METHODS = [
     *("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox"),

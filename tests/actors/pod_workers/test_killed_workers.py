@@ -22,6 +22,8 @@ from supervision.message import Message
 from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, container, pod
 
+pytestmark = pytest.mark.slow
+
 HOOKS: Final = {
     "postStart": {"exec": {"command": ["true", "post"]}},
     "preStop": {"exec": {"command": ["true", "pre"]}},

@@ -20,6 +20,8 @@ from tests.support.apiserver.request import User, target_of
 from tests.support.apiserver.server import ADMIN
 from tests.support.present import present
 
+pytestmark = pytest.mark.slow
+
 READY = {"type": "Ready", "status": "True"}
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = "application/strategic-merge-patch+json"

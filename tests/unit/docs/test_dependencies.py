@@ -14,6 +14,8 @@ import pytest
 
 from tests.support.source_files import parsed
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORTED_AS = {"pyyaml": "yaml", "grpcio": "grpc", "protobuf": "google"}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 COMMANDS = (
     "", "--help", "--version", "tree --help", "config --help", "config show", "config explain evictionHard",

@@ -20,6 +20,8 @@ from supervision.metrics import Metrics
 from tests.support.certificates import Authority
 from tests.support.fork_server_process import exists
 
+pytestmark = pytest.mark.slow
+
 V1 = "client.authentication.k8s.io/v1"
 OK = ("no_error", 0)
 

@@ -11,6 +11,8 @@ from actors.shared.config.sources.effective import effective
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.config.validation.unsupported import MISSING, MISSING_GATES, REFUSED_GATES, without_effect
 
+pytestmark = pytest.mark.slow
+
 READING = {
     "agent",
     "eviction",
