@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import os
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
