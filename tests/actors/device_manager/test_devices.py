@@ -124,7 +124,7 @@ async def test_a_plugin_of_another_version_is_refused_in_plugins_registry(node: 
 async def test_a_registration_that_is_far_too_long_is_refused(node: Node, caplog: pytest.LogCaptureFixture) -> None:
     async with node.harness:
         with node.plugin(by_registry=True, versions=("v1beta1",) * 20_000).running() as plugin:
-            await node.harness.wait(lambda: "Received message larger than max" in caplog.text, timeout=30)
+            await node.harness.wait(lambda: "received message larger than max" in caplog.text.lower(), timeout=30)
             assert plugin.registrations == []
             plugin.versions = ("v1beta1",)
             await node.harness.advance(1.0)
