@@ -9,6 +9,7 @@ demo/                    `supervise demo`: a node on this machine with a sample 
 doctor/                  `supervise doctor`: checks everything that keeps the node from Ready or a pod from Running
 engine_settings.py       what the engine's commands need to know of this agent: its files, its tree, its policy
 guessed_words.py         maps words of kubectl users to commands of `supervise`
+host_files.py            files of this host that a running agent needs, and what is wrong with them
 inspection/              `supervise pods`, `describe pod`, `events`: what runs on this node, and why something does not
 logged_pod.py            the pod whose log `supervise logs` shows, by the agent or without one
 manifest_check.py        `supervise manifest check FILE...`: checks pod manifests by the rules of the static pod path

@@ -1,5 +1,5 @@
-"""The reasons of `supervise status` beyond the tree: the runtime's socket, manifests, certificates, settings that
-wait."""
+"""The reasons of `supervise status` beyond the tree: the runtime's socket, manifests, certificates, files that are
+missing or damaged, settings that wait."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import Final
 
 import msgspec
 
+from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
+from actors.shared.config.paths import state_dir_of
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
@@ -54,6 +56,8 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     runtime_reported: bool = False
     """An actor has already reported that the runtime does not answer."""
     certificates: tuple[CertificateInUse, ...] = ()
+    files: tuple[Reason, ...] = ()
+    """What is wrong with files of this host."""
 
 
 def reasons(facts: StatusInput) -> Iterator[Reason]:
@@ -63,6 +67,7 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):
             yield Reason(certificate.subject, text)
+    yield from facts.files
     if facts.sources is not None:
         yield from _of_sources(facts.sources)
     if facts.waiting:
@@ -117,6 +122,9 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
         certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
+        files=tuple(host_files.problems(flagz.flags, state_dir_of(context.arguments.root_dir)))
+        if flagz is not None
+        else (),
     )
     return reasons(facts)
 

@@ -9,6 +9,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.state_files import StateFiles
 from supervision.actor import Actor, Timer
 from supervision.errors import error_text
+from supervision.protocol import FORK_SERVER
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .device_reports import health
@@ -31,7 +32,13 @@ class NodeDevices:
         self.inventory, self.holdings = Inventory(), Holdings()
         self.plugins = DevicePlugins(actor, self.inventory, self._plugin_changed, clock)
         files = StateFiles.of(actor, agent)
-        self._record = DeviceCheckpoint(files, agent.device_plugins_dir, self.inventory, self.holdings)
+        self._record = DeviceCheckpoint(
+            files,
+            agent.device_plugins_dir,
+            self.inventory,
+            self.holdings,
+            lambda trouble: actor.tell(FORK_SERVER, trouble),
+        )
         self._write_and_report = PacedWork(actor, self._changed)
         self._earlier = EarlierPlugins(actor, agent.run_dir, self.plugins, self.changed)
         self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from typing import Final
+
 from actors.shared.state_files import StateFiles
+from supervision.process_messages import ServiceState
 
 from . import checkpoint
 from .checkpoint import DeviceCheckpointError
 from .holdings import Holdings
 from .inventory import Inventory
 
+CHECKPOINT: Final = "device checkpoint"
+
 
 class DeviceCheckpoint:
     """The checkpoint file in the directory device-plugins."""
 
-    def __init__(self, files: StateFiles, directory: str, inventory: Inventory, holdings: Holdings) -> None:
+    def __init__(
+        self,
+        files: StateFiles,
+        directory: str,
+        inventory: Inventory,
+        holdings: Holdings,
+        tell: Callable[[ServiceState], None],
+    ) -> None:
+        """`tell` gets the trouble for `supervise status`. It stays until the agent ends: the devices stay unknown."""
+        self._tell = tell
         self._file, self._log = files.file(f"{directory}/{checkpoint.NAME}"), files.log
         self._inventory, self._holdings = inventory, holdings
         self._written_data: checkpoint.Data | None = None
@@ -27,6 +43,8 @@ class DeviceCheckpoint:
             self._log.error(
                 "the device checkpoint cannot be read, so the devices of running pods are not known: %s", error
             )
+            text = f"{error}; the devices of running pods are not known"
+            self._tell(ServiceState(CHECKPOINT, text, time.monotonic()))
             return
         if found is None:
             return

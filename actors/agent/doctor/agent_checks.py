@@ -14,6 +14,7 @@ from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_C
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.api_clients.messages import RecentEvent
 from actors.config_controller.messages import Flagz
+from actors.device_manager.record import CHECKPOINT
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
@@ -39,6 +40,7 @@ _RELIEFS: Final = MappingProxyType(
     }
 )
 """What ends each pressure of the node."""
+_REMEDIES: Final = MappingProxyType({CHECKPOINT: "drain the node, then restart the agent"})
 RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
 """A pod that is still terminating this many seconds after its grace period does not end by itself."""
@@ -84,7 +86,8 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
         elif pid := _CONTINUE.search(reason.text):
             yield made("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
         else:
-            yield made("agent", str(reason), f"supervise incidents --full; supervise logs {_actor_of(reason, found)}")
+            look = f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
+            yield made("agent", str(reason), _REMEDIES.get(reason.subject, look))
 
 
 def _actor_of(reason: Reason, found: Tree) -> str:

@@ -16,7 +16,7 @@ from actors.agent import start_checks
 from actors.agent.other_kubelets import kubelet_here
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
-from actors.shared.config.start import preflight
+from actors.shared.config.start import preflight, start_records
 from actors.shared.linux.cgroup_tree import find
 
 from .disk_checks import disks
@@ -149,6 +149,13 @@ def static_pods(path: str) -> Iterator[Finding]:
         yield warning("manifests", text, f"mkdir -p {shlex.quote(real)}, or correct staticPodPath")
 
 
+def records(state_dir: str, *, running: bool) -> Iterator[Finding]:
+    """The record of the agent's starts, by which `reset` finds what they left. The next start writes it again."""
+    if text := start_records.problem(state_dir):
+        remedy = "restart the agent: pods keep running" if running else "start the agent once, before `supervise reset`"
+        yield warning("records", f"{text}: `supervise reset` does not know what to remove", remedy)
+
+
 def start_problems(agent: Agent) -> Iterator[ConfigProblem]:
     """The problems of this host that would prevent a start now."""
     yield from preflight.problems(agent, preflight.look_at_host(agent))
@@ -197,6 +204,7 @@ def checks(
         yield ports(agent)
     yield dns(agent)
     yield static_pods(agent.config.staticPodPath)
+    yield records(agent.state_dir, running=running)
 
 
 def _swaps() -> str:

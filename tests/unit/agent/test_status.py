@@ -129,15 +129,21 @@ def tree(*actors: ActorState, troubles: tuple[Trouble, ...] = ()) -> Tree:
     return Tree(pid=1, uptime=60.0, state="ready", actors=list(actors), troubles=list(troubles))
 
 
-FLAGZ = Flagz({"container-runtime-endpoint": "unix:///none/r.sock"}, (), {}, "v", waiting=("port",))
+FLAGZ = Flagz(
+    {"container-runtime-endpoint": "unix:///none/r.sock", "pod-manifest-path": "/none/pods"},
+    (),
+    {},
+    "v",
+    waiting=("port",),
+)
 
 
 def test_status_asks_a_running_agent() -> None:
     context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
     subjects = [reason.subject for reason in agent_reasons(context, tree())]
-    assert subjects == ["container runtime", "configuration"]
+    assert subjects == ["container runtime", "staticPodPath", "configuration"]
     told = tree(troubles=(Trouble("container runtime", "does not answer", 20.0, "pleg"),))
-    assert [reason.subject for reason in agent_reasons(context, told)] == ["configuration"]
+    assert [reason.subject for reason in agent_reasons(context, told)] == ["staticPodPath", "configuration"]
 
 
 def test_a_silent_actor_is_reported_unless_the_tree_shows_it_already() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,11 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
+from supervision.errors import error_reason
 from supervision.state_file import DamagedError, StateFile, decode_versioned, read_private
 
 FILE: Final = "places.json"
+_LOG: Final = logging.getLogger(__name__)
 _KEPT: Final = 16
 """The distinct earlier starts, the newest last."""
 
@@ -138,7 +141,8 @@ def note(agent: Agent, made: Iterable[str], made_cgroups: Iterable[str] = ()) ->
     file = _file(agent.state_dir)
     try:
         known = file.load() or []
-    except DamagedError:
+    except DamagedError as error:
+        _LOG.warning("%s; what starts with other directories have left, `supervise reset` does not know", error)
         known = []
     new = with_start(known, record_of(agent, made, made_cgroups, boot_id(), os.getcwd(), _stderr_file()))
     if new != known:
@@ -162,6 +166,18 @@ def last_of(state_dir: str) -> StartRecord | None:
     except (OSError, DamagedError):
         return None
     return known[-1] if known else None
+
+
+def problem(state_dir: str) -> str:
+    """Why the records cannot be read, '' if they can. The file stays where it is."""
+    path = Path(state_dir, FILE)
+    try:
+        decode_versioned(read_private(path), list[StartRecord], 1)
+    except FileNotFoundError:
+        return ""
+    except (OSError, DamagedError) as error:
+        return f"{path} {'is damaged' if isinstance(error, ValueError) else 'cannot be read'}: {error_reason(error)}"
+    return ""
 
 
 def read_all(state_dir: str) -> list[StartRecord]:

@@ -156,6 +156,16 @@ def test_there_is_no_last_start_without_a_readable_record(agent):
         start_records.read_all(agent.state_dir)
 
 
+def test_a_start_says_that_the_record_of_earlier_ones_is_damaged(agent, caplog):
+    layout.make(agent)
+    assert start_records.problem(agent.state_dir) == ""
+    Path(agent.state_dir, start_records.FILE).write_text("{")
+    assert "is damaged" in start_records.problem(agent.state_dir)
+    layout.make(agent)
+    assert "`supervise reset` does not know" in caplog.text
+    assert start_records.problem(agent.state_dir) == ""
+
+
 def test_a_directory_that_cannot_be_created_is_named(agent, tmp_path):
     (tmp_path / "root").write_text("in the way")
     with pytest.raises(ConfigErrors) as caught:

@@ -1,0 +1,51 @@
+"""Files of the host that a running agent needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.agent import host_files
+from actors.agent.doctor import host_checks
+from actors.shared.config.start import start_records
+
+
+def said(directory: Path, **flags: str) -> list[str]:
+    given = {name.replace("_", "-"): value for name, value in flags.items()}
+    return [str(reason) for reason in host_files.problems(given, str(directory))]
+
+
+def test_a_directory_of_static_pods_that_is_not_there_is_a_reason_until_it_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "manifests"
+    assert said(tmp_path, pod_manifest_path=str(path)) == [f"staticPodPath: {path} is not there: no static pod runs"]
+    path.mkdir()
+    assert said(tmp_path, pod_manifest_path=str(path)) == []
+    assert said(tmp_path, pod_manifest_path="", resolv_conf="") == []
+
+
+def test_a_resolver_configuration_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "resolv.conf"
+    assert said(tmp_path, resolv_conf=str(path)) == [
+        f"resolvConf: {path} cannot be read: No such file or directory: no new pod starts"
+    ]
+    path.write_text("nameserver 192.0.2.1\n")
+    assert said(tmp_path, resolv_conf=str(path)) == []
+    assert said(tmp_path, resolv_conf=str(tmp_path)) == [
+        f"resolvConf: {tmp_path} cannot be read: Is a directory: no new pod starts"
+    ]
+
+
+def test_a_damaged_record_of_starts_is_a_reason_and_a_finding_and_stays_where_it_is(tmp_path: Path) -> None:
+    assert said(tmp_path) == [], "there was no start"
+    path = tmp_path / start_records.FILE
+    path.write_text("{corrupt")
+    path.chmod(0o600)
+    (reason,) = said(tmp_path)
+    assert reason.startswith(f"records: {path} is damaged: ")
+    (running,) = host_checks.records(str(tmp_path), running=True)
+    (stopped,) = host_checks.records(str(tmp_path), running=False)
+    assert running.text.endswith("`supervise reset` does not know what to remove")
+    assert (running.remedy, stopped.remedy) == (
+        "restart the agent: pods keep running",
+        "start the agent once, before `supervise reset`",
+    )
+    assert path.read_text() == "{corrupt"
