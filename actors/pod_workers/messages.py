@@ -141,8 +141,8 @@ class DeadContainersRemoved(Message, frozen=True):
 
 
 class ResizeMayFit(Message, frozen=True):
-    """From container_manager: there is room for the deferred resize of this pod, and the room is kept for it: ask again
-    now."""
+    """From container_manager: there is room for the deferred resize of this pod, and the room is kept for it, or it
+    waits for another reason than before, which the pod's status says: ask again now."""
 
     uid: str
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)

@@ -82,6 +82,7 @@ class PodResizes:
             return None  # withdrawn meanwhile
         refused = self._refusal(resize)
         if refused is not None:
+            self._queue.put(replace(resize, refusal=refused.message))
             return RefusedResize(refused.message, refused.reason, DEFERRED)
         self._queue.drop(resize.uid)
         self._count(resize)
@@ -123,15 +124,16 @@ class PodResizes:
         self._actor.after(RETRY_SECONDS, self._retry_periodically)
 
     def _retry(self, why: str) -> None:
-        """Give room, in order, to each resize that fits. Without `why`, their workers are waiting for the answer."""
+        """Give room, in order, to each resize that fits. One that waits for another reason than before asks again, as
+        the pod's status says what it waits for. Without `why`, their workers are waiting for the answer."""
         for resize in self._queue.ordered():
-            if self._refusal(resize) is not None:
-                continue
-            self._count(resize)
-            self._queue.drop(resize.uid)
-            if resize.since and why:
-                self._actor.metrics.count("kubelet_pod_deferred_accepted_resizes_total", retry_trigger=why)
-            if why:
+            refused = self._refusal(resize)
+            if refused is None:
+                self._count(resize)
+                self._queue.drop(resize.uid)
+                if resize.since and why:
+                    self._actor.metrics.count("kubelet_pod_deferred_accepted_resizes_total", retry_trigger=why)
+            if why and (refused is None or refused.message != resize.refusal):
                 worker = worker_of(resize.uid, self._agent.workers)
                 self._actor.tell(worker, ResizeMayFit(resize.uid), deadline=TELL_SECONDS)
 

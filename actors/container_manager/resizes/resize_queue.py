@@ -16,6 +16,8 @@ class WaitingResize(msgspec.Struct, frozen=True):
     """Desired."""
     since: float = 0.0
     """When it was first deferred, seconds since 1970; 0.0: not yet."""
+    refusal: str = ""
+    """Why it waits, as its worker was told last."""
 
     @property
     def uid(self) -> str:

@@ -165,9 +165,9 @@ async def test_a_pod_that_wants_less_than_it_was_promised_gives_the_rest_to_the_
         await grow(manager, "a", 60, since=1.0)
         await grow(manager, "b", 60, since=2.0)
         await manager.deliver(StopCounting("big"))
-        assert may_fit(manager) == ["a"]
+        assert may_fit(manager) == ["a", "b"], "there is room for the first; the second waits for less"
         assert isinstance(await grow(manager, "a", 20, since=1.0), PodAdmitted)
-        assert may_fit(manager) == ["a", "b"]
+        assert may_fit(manager) == ["a", "b", "b"]
         assert await counted(manager) == 80
 
 
@@ -215,7 +215,19 @@ async def test_an_infeasible_resize_waits_in_the_same_queue(host: Any) -> None:
         assert (refused.reason, refused.detail) == ("Deferred", "OutOfcpu")
         assert refused.message.startswith("Node didn't have enough resource: cpu, requested: ")
         await manager.deliver(StopCounting("big"))
-        assert may_fit(manager) == []
+        assert (await grow(manager, "a", 101, since=1.0)).reason == "Deferred"
+
+
+async def test_a_resize_that_waits_for_another_reason_asks_again_once(host: Any) -> None:
+    async with host.start() as manager:
+        await full(manager, "a", "b", "c")
+        first = await grow(manager, "a", 99)
+        await manager.deliver(StopCounting("b"))
+        assert may_fit(manager) == ["a"], "what others use has changed"
+        second = await grow(manager, "a", 99, since=1.0)
+        assert (second.reason, first.message != second.message) == ("Deferred", True)
+        await manager.advance(RETRY_SECONDS + 31.0)
+        assert may_fit(manager) == ["a"], "nothing has changed"
 
 
 @pytest.mark.parametrize(
