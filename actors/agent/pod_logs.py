@@ -194,5 +194,6 @@ def _default_container(pod: Pod) -> str:
     if not names:  # only the runtime was asked, and it has none yet
         raise CommandError(REFUSED, f"pod {pod.metadata.name} has no container yet: see `supervise describe pod`")
     if len(names) > 1:
-        print(f"supervise: this is {names[0]} of the containers {', '.join(names)}: choose with -c", file=sys.stderr)  # noqa: T201
+        others = f"-c shows another one ({', '.join(names[1:])}), --all-containers each of them"
+        print(f"supervise: the log of container {names[0]}; {others}", file=sys.stderr)  # noqa: T201
     return names[0]

@@ -195,7 +195,7 @@ def test_without_a_choice_the_first_container_is_shown_and_stderr_names_it(
     assert run(_AcceptedShells(node, [pod("two", "a", "b")], "two", "-n", "1", "-o", "json")) == OK
     out, err = capsys.readouterr()
     assert json.loads(out) == ["a of two"]
-    assert err == "supervise: this is a of the containers a, b: choose with -c\n"
+    assert err == "supervise: the log of container a; -c shows another one (b), --all-containers each of them\n"
 
 
 def test_a_pod_with_only_a_sandbox_has_no_log_yet(node: Path) -> None:
