@@ -73,11 +73,12 @@ def limits(pod: Pod, container: Container, machine: ResourcesHost, *, period_us:
 
 
 def enforced_limits(pod: Pod, container: Container) -> dict[str, int]:
-    """The limits of a container by resource. The pod's limit applies to a resource without a limit of its own, or with
-    the limit 0 (KEP-2837)."""
+    """The limits of a container by resource. The pod's limit applies to a resource without a limit of its own, and to
+    cpu and memory with the limit 0 (KEP-2837)."""
     given = pod.spec.resources.limits if pod.spec.resources is not None else {}
     pod_level = {name: amount(name, quantity) for name, quantity in given.items()}
-    return pod_level | {name: value for name, value in container_limits(container).items() if value}
+    own = {name: value for name, value in container_limits(container).items() if value or _is_huge_pages(name)}
+    return pod_level | own
 
 
 def _huge_pages(most: dict[str, int]) -> dict[str, int]:
@@ -85,8 +86,12 @@ def _huge_pages(most: dict[str, int]) -> dict[str, int]:
     return {
         name.removeprefix("hugepages-").removesuffix("i") + "B": value
         for name, value in most.items()
-        if name.startswith("hugepages-")
+        if _is_huge_pages(name)
     }
+
+
+def _is_huge_pages(resource: str) -> bool:
+    return resource.startswith("hugepages-")
 
 
 def oom_score(pod: Pod, container: Container, node_memory: int) -> int:

@@ -303,10 +303,12 @@ def test_the_pods_limit_applies_to_a_container_without_one():
 
 
 def test_the_limit_0_of_a_container_leaves_it_to_the_limit_of_the_pod():
-    none = container("a", resources={"limits": {"cpu": "0", "memory": "0"}})
-    wanted = pod(containers=[none], resources={"limits": {"cpu": "2", "memory": "1Gi"}})
-    found = limits(wanted, wanted.spec.containers[0], ResourcesHost(memory=GIB), period_us=100_000)
+    none = container("a", resources={"limits": {"cpu": "0", "memory": "0", "hugepages-2Mi": "0"}})
+    wanted = pod(containers=[none], resources={"limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"}})
+    machine = ResourcesHost(memory=GIB, page_sizes=("2MB",))
+    found = limits(wanted, wanted.spec.containers[0], machine, period_us=100_000)
     assert (found.memory_bytes, found.cpu_quota) == (GIB, 200_000)
+    assert found.huge_pages == {"2MB": 0}, "as the kubelet: of huge pages, 0 is a limit"
 
 
 # -- huge pages, overhead, signals ------------------------------------------------------------------------------------
