@@ -43,11 +43,18 @@ def test_a_websocket_names_its_ports_before() -> None:
         ports({"port": ["80", ""]}, websocket=True)
 
 
-@given(st.text())
+def is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65536
+
+
+@given(st.one_of(st.text(), st.text("0123456789", min_size=1, max_size=6), st.text("0189,+-_ .\u0663", max_size=7)))
 @example("9" * 5_000)
-def test_a_wrong_port_is_refused(text: str) -> None:
-    try:
-        found = ports({"port": [text]}, websocket=True)
-    except OptionsError:
-        return
-    assert all(0 < port < 65536 for port in found)
+@example("65535,00001")
+@example("65536")
+def test_ports_are_decimal_numbers_from_1_to_65535_of_five_digits(text: str) -> None:
+    texts = text.split(",")
+    if all(map(is_port, texts)):
+        assert ports({"port": [text]}, websocket=True) == [int(one) for one in texts]
+    else:
+        with pytest.raises(OptionsError):
+            ports({"port": [text]}, websocket=True)
