@@ -6,6 +6,7 @@ import msgspec
 
 from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.meta import Quantity
+from actors.shared.kube.pod import Toleration
 from actors.shared.kube.quantity import QuantityError, quantity_value
 from supervision.errors import UNREADABLE
 
@@ -45,6 +46,14 @@ class _Node(msgspec.Struct):
 
 
 _NODE = msgspec.json.Decoder(_Node)
+
+
+def tolerates(toleration: Toleration, taint: NodeTaint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return toleration.operator in ("", "Equal") and toleration.key == taint.key and toleration.value == taint.value
 
 
 def read_node(body: bytes) -> NodeObject | None:

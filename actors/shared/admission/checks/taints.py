@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.shared.admission.node_object import NodeTaint
+from actors.shared.admission.node_object import tolerates
 from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
-from actors.shared.kube.pod import Toleration
 from actors.shared.kube.pods import is_static
 
 
@@ -16,18 +15,10 @@ def untolerated_taint(candidate: PodAdmitAttributes, node: NodeState) -> Refusal
         return None
     tolerations = candidate.pod.spec.tolerations
     for taint in node.object.spec.taints or []:
-        if taint.effect == "NoExecute" and not any(_tolerates(one, taint) for one in tolerations):
+        if taint.effect == "NoExecute" and not any(tolerates(one, taint) for one in tolerations):
             text = "node(s) had taints that the pod didn't tolerate"
             return Refusal("TaintToleration", f"Predicate TaintToleration failed: {text}")
     return None
-
-
-def _tolerates(toleration: Toleration, taint: NodeTaint) -> bool:
-    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return toleration.operator in ("", "Equal") and toleration.key == taint.key and toleration.value == taint.value
 
 
 CHECK: Final = AdmissionCheck(90, untolerated_taint)

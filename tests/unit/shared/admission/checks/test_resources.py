@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from actors.shared.admission.checks.resources import insufficient_resource, resize_refusal
+from actors.shared.admission.checks.resources import insufficient_resource, resize_refusal, shortages
 from actors.shared.admission.node_object import NodeObject
-from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, PodAdmitAttributes, Refusal
+from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, PodAdmitAttributes, Refusal, usage_of
 from actors.shared.kube.pod import Pod
 
 NODE = {"cpu": 1000, "memory": 1000, "ephemeral-storage": 1000, "pods": 3, "hugepages-2Mi": 4}
@@ -50,6 +50,24 @@ def test_the_number_of_pods_is_checked_first() -> None:
 def test_a_pod_that_requests_nothing_fits_on_an_overcommitted_node() -> None:
     assert check({}, {"cpu": 5000}) is None
     assert reason(check({"cpu": 1}, {"cpu": 5000})) == "OutOfcpu"
+
+
+def test_what_is_missing_is_the_request_beyond_what_is_free() -> None:
+    demand = Demand("u", {"cpu": 600, "memory": 100, "hugepages-1Gi": 5}, frozenset(), "Burstable")
+    node = NodeState(allocatable=NODE, usage=AdmittedUsage(3, {"cpu": 700, "memory": 900}))
+    assert shortages(demand, node) == {"pods": 1, "cpu": 300, "hugepages-1Gi": 5}
+    overcommitted = NodeState(allocatable=NODE, usage=AdmittedUsage(1, {"cpu": 5000, "memory": 1100}))
+    assert shortages(Demand("u", {"memory": 1}, frozenset(), "Burstable"), overcommitted) == {"memory": 101}
+
+
+def test_the_usage_of_pods_is_their_sum() -> None:
+    demands = [
+        Demand("a", {"cpu": 2, "memory": 3}, frozenset({("0.0.0.0", "TCP", 80)}), "Burstable"),
+        Demand("b", {"cpu": 5}, frozenset({("0.0.0.0", "TCP", 81)}), "Burstable"),
+    ]
+    ports = demands[0].ports | demands[1].ports
+    assert usage_of(iter(demands)) == AdmittedUsage(2, {"cpu": 7, "memory": 3}, ports)
+    assert usage_of([]) == AdmittedUsage()
 
 
 def test_an_extended_resource_is_checked_where_the_node_lists_it_and_no_plugin_has_given_it() -> None:
