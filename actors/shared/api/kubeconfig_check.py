@@ -5,7 +5,6 @@ The `kubernetes` package, which loads it, stops at the first error and names no 
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import os
 from typing import Any, Final
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from actors.shared.kube.codec import without_nulls
 from supervision.documents.model import DocumentError, DocumentLimits, DocumentProblem
 from supervision.documents.reader import read as read_document
 from supervision.errors import error_reason
@@ -111,15 +111,16 @@ class _Checker:
         context.text("namespace")
         server = self._check_cluster(cluster)
         self._check_user(user)
-        plain = copy.deepcopy({**document.data, "clusters": [], "users": []})
-        plain["clusters"] = [{"name": context.text("cluster"), "cluster": {**cluster.data, "server": server}}]
-        with_password = {"password": ""} if user.has("username") else {}
-        plain["users"] = [{"name": context.text("user"), "user": {**with_password, **user.data}}]
+        with_password = {"password": user.text("password")} if user.has("username") else {}
+        used = {  # without nulls, which are values to the package's loader, and none to client-go
+            "clusters": [{"name": context.text("cluster"), "cluster": {**cluster.data, "server": server}}],
+            "users": [{"name": context.text("user"), "user": {**user.data, **with_password}}],
+        }
         for content in self._files.included():
             digest.update(content)
         return CheckedKubeconfig(
             path=self._path,
-            document=plain,
+            document=without_nulls({**document.data, **used}),
             digest=digest.hexdigest(),
             token_file=self._files.absolute(user.text("tokenFile")) if user.has("tokenFile") else "",
             exec=self._exec(user.section("exec"), cluster) if user.has("exec") else None,

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -67,6 +68,15 @@ def test_server_and_defaults(tmp_path: Path) -> None:
     assert (access.server, access.namespace, access.ca, access.has_credentials) == (
         "https://10.0.0.1:6443", "default", b"", False,
     )  # fmt: skip
+
+
+def test_a_null_is_a_field_that_is_not_given(tmp_path: Path) -> None:
+    user = dict.fromkeys(("token", "tokenFile", "username", "password", "client-certificate-data", "exec", "as"))
+    cluster = dict.fromkeys(("certificate-authority-data", "proxy-url", "insecure-skip-tls-verify", "tls-server-name"))
+    plain = read(tmp_path)
+    assert msgspec.structs.replace(read(tmp_path, cluster=cluster, user=user), digest=plain.digest) == plain
+    named = read(tmp_path, user={**user, "username": "u"})
+    assert (named.username, named.password) == ("u", "")
 
 
 def test_files_are_relative_to_the_kubeconfig(tmp_path: Path) -> None:
@@ -299,8 +309,14 @@ FIELD = st.sampled_from(
 PART = st.dictionaries(FIELD, JSON, max_size=5)
 
 
+GOOD_CLUSTER = PART.map(lambda part: {**part, "server": "10.0.0.1:6443"})
+GOOD_USER = st.sampled_from([{}, {"token": "t"}, {"username": "u", "password": "p"}])
+
+
 @given(
-    cluster=JSON | PART, user=JSON | PART, frame=st.dictionaries(st.sampled_from(list(document())), JSON, max_size=2)
+    cluster=JSON | PART | GOOD_CLUSTER,
+    user=JSON | PART | GOOD_USER,
+    frame=st.dictionaries(st.sampled_from(list(document())), JSON, max_size=2),
 )
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_any_kubeconfig_is_read_or_refused(cluster: Any, user: Any, frame: dict[str, Any]) -> None:
