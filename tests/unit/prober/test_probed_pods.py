@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.prober.outcome import error, failure, success
 from actors.prober.probe_type import Key, Kind
-from actors.prober.probed_pods import PodProbes, must_notify, probed, replaced, updated
+from actors.prober.probed_pods import SYNC_SPREAD, PodProbes, must_notify, probed, replaced, updated
+from actors.prober.thresholds import Streak
+from actors.shared.kube.handlers import Probe
 
 KINDS: tuple[Kind, ...] = ("startup", "liveness", "readiness")
 EXEC = {"exec": {"command": ["x"]}}
@@ -87,9 +89,61 @@ def test_a_container_that_comes_after_its_probe_waits_for_the_tick_after_that():
     assert state.first_delay(1, 112.0, 60.0, 0.5) == pytest.approx(8.0)
 
 
-def test_after_a_restart_a_container_is_probed_at_some_time_of_its_first_period():
-    state = updated(None, message("liveness"), 100.0).probes[key("liveness")]
-    assert state.first_delay(1 + 600 * 10**9, 100.0, 1.0, 0.25) == 2.5
+@pytest.mark.parametrize(
+    ("age", "uptime", "delay", "wait"),
+    [
+        (600, 1.0, 0, 2.5),
+        (600, 9.9, 0, 2.5),
+        (600, 10.0, 0, 0.0),
+        (2, 1.0, 0, 0.0),
+        (3, 1.0, 0, 2.5),
+        (3, 1.0, 20, 17.0),
+    ],
+)
+def test_a_container_from_before_a_restart_is_probed_at_some_time_of_the_first_period(age, uptime, delay, wait):
+    """`uptime`: of the prober; the period is 10 s."""
+    state = updated(None, message("readiness", delay=delay), 100.0).probes[key("readiness")]
+    assert state.first_delay(1 + age * 10**9, 100.0, uptime, 0.25) == wait
+    unknown = msgspec.structs.replace(state, facts=msgspec.structs.replace(state.facts, started_ns=0))
+    assert unknown.first_delay(1 + age * 10**9, 100.0, uptime, 0.25) == max(0, delay - age)
+
+
+def test_a_container_that_is_not_ready_is_probed_with_each_synchronization_of_its_pod():
+    def waits(pod: PodProbes, kind: Kind, spread: float = 0.0) -> float:
+        return pod.probes[key(kind)].next_delay(60.0, spread)
+
+    pod = updated(None, message("liveness", "readiness", period=600), 0.0)
+    assert (waits(pod, "liveness"), waits(pod, "readiness")) == (600, 60.0)
+    assert waits(pod, "readiness", 0.5) == pytest.approx(60.0 * (1 + SYNC_SPREAD / 2))
+    assert waits(probed(pod, key("readiness"), success()), "readiness") == 600
+    assert waits(updated(None, message("readiness", period=10), 0.0), "readiness") == 10
+
+
+def test_times_of_a_probe_are_a_second_at_least():
+    """0 stands for the default in an object of the API, and is refused elsewhere."""
+    state = updated(None, message("liveness", period=0), 0.0).probes[key("liveness")]
+    assert state.period == 1
+    assert msgspec.structs.replace(state, probe=Probe(timeoutSeconds=0)).timeout == 1
+    assert msgspec.structs.replace(state, probe=Probe(timeoutSeconds=7)).timeout == 7
+
+
+def test_an_unchanged_pod_is_not_decoded_again_and_a_container_without_a_report_does_not_run():
+    before = updated(None, message("liveness"), 0.0)
+    after = updated(before, msgspec.structs.replace(before.message, containers=[]), 0.0)
+    assert after.pod is before.pod
+    assert (active(before), active(after)) == ({"liveness"}, set())
+    assert after.probes[key("liveness")].facts == ProbedContainer("a", "", False, 0)
+    assert updated(before, message("liveness", "readiness"), 0.0).pod is not before.pod
+    assert list(replaced(None, before)) == []
+    assert before.field("a") == "spec.containers{a}"
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [(Streak(), False), (Streak(result=True), True), (Streak(on_hold=True), True), (Streak(count=3), False)],
+)
+def test_others_learn_of_a_result_and_of_the_end_of_a_probe(after, told):
+    assert must_notify(Streak(), after) is told
 
 
 def test_a_pod_being_deleted_keeps_its_readiness_probe_only():
