@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actors.shared.linux.memory import parse_meminfo, total_memory
@@ -17,9 +17,18 @@ def test_sizes_are_bytes_and_counts_are_counts():
     }
 
 
-@given(st.text())
+LINES = st.one_of(
+    st.text(max_size=20),
+    st.builds(
+        "{}:{}{}".format, st.text("ab", max_size=2), st.text("09-\u00b2 ", max_size=4), st.sampled_from(["", " kB"])
+    ),
+)
+
+
+@given(st.lists(LINES).map("\n".join))
+@example("a: -1 kB\nb: \u00b2\nc: 5 MB\n: 7")
 def test_any_text_is_read(text):
-    assert all(value >= 0 for value in parse_meminfo(text).values())
+    assert all(value >= 0 and name in text for name, value in parse_meminfo(text).items())
 
 
 def test_this_machines_memory_is_read():

@@ -62,8 +62,8 @@ def test_what_is_missing_is_the_request_beyond_what_is_free() -> None:
 
 def test_the_usage_of_pods_is_their_sum() -> None:
     demands = [
-        Demand("a", {"cpu": 2, "memory": 3}, frozenset({("0.0.0.0", "TCP", 80)}), "Burstable"),
-        Demand("b", {"cpu": 5}, frozenset({("0.0.0.0", "TCP", 81)}), "Burstable"),
+        Demand("a", {"cpu": 2, "memory": 3}, frozenset({("0.0.0.0", 80, "TCP")}), "Burstable"),
+        Demand("b", {"cpu": 5}, frozenset({("0.0.0.0", 81, "TCP")}), "Burstable"),
     ]
     ports = demands[0].ports | demands[1].ports
     assert usage_of(iter(demands)) == AdmittedUsage(2, {"cpu": 7, "memory": 3}, ports)
