@@ -41,8 +41,10 @@ class SampleDriver:
         versions: tuple[str, ...] = BOTH,
         instance: str = "",
         requests: tuple[str, ...] = ("gpu",),
+        unlisted: tuple[str, ...] = (),
     ) -> None:
-        self.name, self.versions, self.requests = name, versions, requests
+        """`unlisted`: services that it has, and does not list when it registers."""
+        self.name, self.versions, self.requests, self.unlisted = name, versions, requests, unlisted
         self.home = Path(root_dir, "plugins", name)
         self.home.mkdir(parents=True, exist_ok=True)
         self.endpoint = self.home / f"dra{instance}.sock"
@@ -57,7 +59,7 @@ class SampleDriver:
         self._stopped.clear()
         server = self._server = grpc.server(ThreadPoolExecutor(8))
         plugin_registration_pb2_grpc.add_RegistrationServicer_to_server(_Registrar(self), server)
-        for service in self.versions:
+        for service in (*self.versions, *self.unlisted):
             version, _, kind = service.partition(".")
             if kind == "DRAPlugin":
                 server.add_generic_rpc_handlers((self._plugin(f"{PACKAGE}.{version}.DRAPlugin"),))

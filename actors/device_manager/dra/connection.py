@@ -19,8 +19,8 @@ from supervision.time_scale import scaled
 
 from .batches import ClaimRef
 from .claims import PreparedDevice
-from .driver import DriverService
-from .health import HEALTHY, MOST_DEVICES, UNHEALTHY, UNKNOWN, DraDeviceHealth
+from .driver import UNLISTED_HEALTH, DriverService
+from .health import HEALTHY, MOST_DEVICES, UNHEALTHY, UNKNOWN, DraDeviceHealth, NoHealthService
 
 CALL_SECONDS: Final = 45.0
 MOST_CLAIM_BYTES: Final = 64 << 10
@@ -101,12 +101,12 @@ class DraConnection:
 
     # -- health ------------------------------------------------------------------------------------------------------
     async def watch_health(self) -> AsyncIterator[Iterable[DraDeviceHealth]]:
-        """Each report of the driver, until it or the connection ends. Raises ResourceClaimError."""
+        """Each report of the driver, until it or the connection ends. Raises ResourceClaimError, NoHealthService."""
         if self._channel.get_state() is grpc.ChannelConnectivity.SHUTDOWN:  # nobody would close another channel
             raise ResourceClaimError(f"NodeWatchResources: {CLOSED}")
         channel = self._health_channel = self._health_channel or channel_to(self._endpoint, MOST_REPORT_BYTES)
         watch: Any = channel.unary_stream(
-            f"/{self._service.health_version}.DRAResourceHealth/NodeWatchResources",
+            f"/{self._service.health_version or UNLISTED_HEALTH}.DRAResourceHealth/NodeWatchResources",
             request_serializer=health_pb.NodeWatchResourcesRequest.SerializeToString,
             response_deserializer=health_pb.NodeWatchResourcesResponse.FromString,
         )
@@ -119,10 +119,20 @@ class DraConnection:
                     raise ResourceClaimError(f"NodeWatchResources: {text}")
                 yield map(_health, answer.devices)
         except grpc.aio.AioRpcError as error:
-            raise ResourceClaimError(f"NodeWatchResources: {_text(error)}") from None
+            text = f"NodeWatchResources: {_text(error)}"
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED and not self._service.health_version:
+                await self._close_health_channel()
+                raise NoHealthService(text) from None
+            raise ResourceClaimError(text) from None
         except CHANNEL_CLOSED:
             raise_if_ending()
             raise ResourceClaimError(f"NodeWatchResources: {CLOSED}") from None
+
+    async def _close_health_channel(self) -> None:
+        channel = self._health_channel
+        if channel is not None and channel is not self._channel:
+            self._health_channel = None
+            await channel.close(None)
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:

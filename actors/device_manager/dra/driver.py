@@ -13,6 +13,8 @@ import msgspec
 
 _PLUGIN: Final = {"v1.DRAPlugin": "v1", "v1beta1.DRAPlugin": "v1beta1"}
 """Newest first."""
+UNLISTED_HEALTH: Final = "v1alpha1"
+"""The version of DRAResourceHealth for which a driver is asked that lists none: the kubelet asks each driver."""
 _HEALTH: Final = {"v1.DRAResourceHealth": "v1", "v1alpha1.DRAResourceHealth": "v1alpha1"}
 
 
@@ -24,7 +26,7 @@ class DriverService(msgspec.Struct, frozen=True):
     version: str
     """The version of DRAPlugin: `v1`, `v1beta1`."""
     health_version: str = ""
-    """The version of DRAResourceHealth; '' if it is not offered."""
+    """The version of DRAResourceHealth; '' if it is not listed."""
 
 
 def choose(offered: Sequence[str]) -> DriverService:

@@ -27,7 +27,7 @@ class DriverObserver(Protocol):
     def presence(self, driver: str, *, there: bool) -> None:
         """Whether any plugin of the driver is connected; may be called again without a change."""
 
-    def plugin_registered(self, driver: str, connection: DraConnection, service: DriverService) -> None:
+    def plugin_registered(self, driver: str, connection: DraConnection) -> None:
         """A plugin has registered."""
 
     def plugin_deregistered(self, connection: DraConnection) -> None:
@@ -84,7 +84,7 @@ class DraDrivers:
         self._plugins[plugin.name] = [*plugins, one]
         self._followers.presence(plugin.name, there=self.connected(plugin.name))
         self._actor.start_task(self._follow(one), f"connection {plugin.endpoint}")
-        self._followers.plugin_registered(plugin.name, connection, service)
+        self._followers.plugin_registered(plugin.name, connection)
         text = "DRA driver %s is registered at %s, service %s"
         self._actor.log.info(text, plugin.name, plugin.endpoint, service.version)
 

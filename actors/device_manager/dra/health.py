@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from actors.shared.kube.resource_claims import ResourceClaimError
+
 HealthState = Literal["Healthy", "Unhealthy", "Unknown"]
 HEALTHY: Final[HealthState] = "Healthy"
 UNHEALTHY: Final[HealthState] = "Unhealthy"
@@ -31,6 +33,10 @@ SKEW_SECONDS: Final = 5.0
 
 DeviceId = tuple[str, str]
 """(pool, device)."""
+
+
+class NoHealthService(ResourceClaimError):
+    """The driver neither lists the service nor has it."""
 
 
 class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,7 @@ from supervision.state_file import read_private, write_private
 from supervision.time_scale import scaled
 
 from . import health_file
-from .driver import DriverService
-from .health import DeviceId, DraHealth
+from .health import DeviceId, DraHealth, NoHealthService
 
 if TYPE_CHECKING:
     from .connection import DraConnection
@@ -46,9 +45,7 @@ class HealthWatch:
             self._actor.log.warning("%s cannot be read, the drivers are asked again: %s", self._path, error)
         self._expire()
 
-    def follow(self, driver: str, connection: DraConnection, service: DriverService) -> None:
-        if not service.health_version:
-            return
+    def follow(self, driver: str, connection: DraConnection) -> None:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._streams[connection] = (driver, ended)
         self._actor.start_task(self._watch(driver, connection, ended), f"health {driver}")
@@ -59,18 +56,22 @@ class HealthWatch:
             ended.set_result(None)
 
     async def _watch(self, driver: str, connection: DraConnection, ended: asyncio.Future[None]) -> None:
-        """Watch until the plugin is gone."""
+        """Watch until the plugin is gone, or turns out to report no health."""
         while not ended.done():
             reading = asyncio.ensure_future(self._read(driver, connection))
             await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)
             reading.cancel()
             await asyncio.wait({reading})
-            if not reading.cancelled() and (error := reading.exception()) is not None:
-                if not isinstance(error, ResourceClaimError):
-                    raise error
-                self._actor.log.info("DRA driver %s: %s; tried again in %g s", driver, error, RETRY_SECONDS)
+            error = None if reading.cancelled() else reading.exception()
+            if error is not None and not isinstance(error, ResourceClaimError):
+                raise error
             if not self._has_others(driver, connection):
                 self._set(driver, *self.health.without(driver))
+            if isinstance(error, NoHealthService):
+                self._streams.pop(connection, None)
+                return
+            if error is not None:
+                self._actor.log.info("DRA driver %s: %s; tried again in %g s", driver, error, RETRY_SECONDS)
             await asyncio.wait({ended}, timeout=scaled(RETRY_SECONDS))
 
     def _has_others(self, driver: str, connection: DraConnection) -> bool:

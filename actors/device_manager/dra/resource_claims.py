@@ -30,7 +30,6 @@ from supervision.actor import Actor
 
 from .claim_store import ClaimStore
 from .claims import ClaimInfo, PreparedDevice
-from .driver import DriverService
 from .drivers import Connect, DraDrivers
 from .health import DeviceId, DraDeviceHealth, DraHealth
 from .health_watch import HealthWatch
@@ -146,9 +145,9 @@ class ResourceClaims:
         if self._slices is not None:
             self._slices.presence(driver, there=there)
 
-    def plugin_registered(self, driver: str, connection: DraConnection, service: DriverService) -> None:
+    def plugin_registered(self, driver: str, connection: DraConnection) -> None:
         if self._health is not None:
-            self._health.follow(driver, connection, service)
+            self._health.follow(driver, connection)
 
     def plugin_deregistered(self, connection: DraConnection) -> None:
         if self._health is not None:

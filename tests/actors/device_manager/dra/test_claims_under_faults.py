@@ -236,6 +236,34 @@ async def test_the_health_of_devices_outlives_the_older_of_two_plugins(node: Nod
             await harness.wait(lambda: told(harness)[-1:] == ["Unknown"], timeout=30)
 
 
+# -- health of drivers that do not list it ----------------------------------------------------------------------------
+async def test_a_driver_is_asked_for_health_that_it_does_not_list(node: Node, home: Path) -> None:
+    node.claim("one", "pod-1")
+    unlisted = ("v1alpha1.DRAResourceHealth",)
+    with SampleDriver(home, NAME, versions=("v1.DRAPlugin",), unlisted=unlisted).running() as driver:
+        driver.behave(health={"gpu-0": "Unhealthy"})
+        async with node.manager() as harness:
+            await registered(harness, driver)
+            assert await prepare(harness, "pod-1", "one") == ""
+            await harness.wait(
+                lambda: [one.health for one in harness.sent(ClaimedDevices)[-1].claims["one"]] == ["Unhealthy"],
+                timeout=30,
+            )
+
+
+async def test_a_driver_without_health_service_is_asked_for_it_once(node: Node, home: Path) -> None:
+    with SampleDriver(home, NAME, versions=("v1.DRAPlugin",)).running() as driver:
+        async with node.manager() as harness:
+            await registered(harness, driver)
+            claims = harness.actor._claims
+            assert claims._health is not None
+            await harness.wait(lambda: claims._health._streams == {}, timeout=30)  # type: ignore[union-attr]
+            connection = claims.drivers.get(NAME)
+            await harness.wait(lambda: connection._health_channel is None, timeout=30)
+            await harness.advance(60)
+            assert connection._health_channel is None
+
+
 async def test_a_driver_that_prepares_more_devices_than_any_claim_has_is_refused(
     node: Node, driver: SampleDriver
 ) -> None:
