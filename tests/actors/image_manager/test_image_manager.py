@@ -53,7 +53,8 @@ def tell(story: Story, fake: FakeRuntime, root_dir: str = "", *, managed: bool =
         return
 
     async def run() -> None:
-        context = Agent(config=KubeletConfiguration(**config), root_dir=root_dir, managed_runtime=managed)
+        home = {"root_dir": root_dir, "run_dir": f"{root_dir}/run"}
+        context = Agent(config=KubeletConfiguration(**config), managed_runtime=managed, **home)
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
             await story(harness, fake)
 

@@ -31,7 +31,8 @@ async def manager(fake: FakeRuntime, path: Path, tracing: Tracing | None) -> Asy
     fake.images.registry[IMAGE] = 5_000
     async with serve(fake, path / "s") as endpoint:
         config = KubeletConfiguration(tracing=tracing)
-        context = Agent(config=config, runtime_endpoint=endpoint, image_endpoint=endpoint, node_name="n1")
+        home = {"root_dir": str(path), "run_dir": f"{path}/run"}
+        context = Agent(config=config, runtime_endpoint=endpoint, image_endpoint=endpoint, node_name="n1", **home)
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
             harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [100, 50]
             yield harness
