@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from ..faults import DEFAULT_RATES, check
 from ..protocol import Done, Inject
 from .command import OK, REFUSED, USAGE, CommandError, Context
+
+_UNSEEN: Final = frozenset({"slow", "drop"})
+"""Faults that no supervisor ends: without --seconds they last."""
 
 
 def run(context: Context) -> int:
@@ -40,4 +45,6 @@ def inject(context: Context, order: Inject) -> tuple[Inject, str]:
     if order.fault == "slow":
         shown = f"by {rate:g} s"
     details = [shown] * bool(rate) + [f"for {order.seconds:g} s"] * bool(order.seconds)
+    if order.fault in _UNSEEN and not order.seconds:
+        details.append(f"until it is replaced: `supervise inject {order.name} crash` ends it")
     return order, " ".join([f"{order.fault} injected into {order.name}", *details])

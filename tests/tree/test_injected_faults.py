@@ -94,6 +94,13 @@ def test_slow_delays_each_handler_for_the_ordered_time(tmp_path: Path) -> None:
         assert found.incidents() == []
 
 
+def test_a_fault_that_nothing_ends_is_named_with_what_ends_it(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        done = found.supervise("inject", "a", "drop")
+        assert done.stdout.splitlines()[0].endswith("until it is replaced: `supervise inject a crash` ends it")
+        assert "until" not in found.supervise("inject", "a", "slow", "--seconds", "0.1").stdout
+
+
 def test_drop_loses_messages_for_the_ordered_time(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "drop", rate=1, seconds=1)

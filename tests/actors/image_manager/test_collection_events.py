@@ -24,8 +24,8 @@ async def test_a_collection_that_fails_twice_is_an_event_of_a_node_that_has_join
 ) -> None:
     fake = FakeRuntime()
     monkeypatch.setattr(module, "CriClient", lambda *_: fake.client())
-    home = {"root_dir": str(tmp_path), "run_dir": f"{tmp_path}/run"}
-    context = Agent(config=KubeletConfiguration(), standalone=standalone, node_name="n1", **home)
+    config, home = KubeletConfiguration(), str(tmp_path)
+    context = Agent(config=config, root_dir=home, run_dir=f"{home}/run", standalone=standalone, node_name="n1")
     async with Harness(ImageManager, name="image_manager", context=context) as harness:
         harness.disposables[DISK] = lambda path: [100, 50]
         await harness.settle()  # until the images are recorded for the first time

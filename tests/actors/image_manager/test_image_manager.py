@@ -53,8 +53,8 @@ def tell(story: Story, fake: FakeRuntime, root_dir: str = "", *, managed: bool =
         return
 
     async def run() -> None:
-        home = {"root_dir": root_dir, "run_dir": f"{root_dir}/run"}
-        context = Agent(config=KubeletConfiguration(**config), managed_runtime=managed, **home)
+        known = KubeletConfiguration(**config)
+        context = Agent(config=known, root_dir=root_dir, run_dir=f"{root_dir}/run", managed_runtime=managed)
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
             await story(harness, fake)
 

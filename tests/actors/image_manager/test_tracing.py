@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.shared.config.agent import Agent
@@ -31,8 +33,8 @@ async def manager(fake: FakeRuntime, path: Path, tracing: Tracing | None) -> Asy
     fake.images.registry[IMAGE] = 5_000
     async with serve(fake, path / "s") as endpoint:
         config = KubeletConfiguration(tracing=tracing)
-        home = {"root_dir": str(path), "run_dir": f"{path}/run"}
-        context = Agent(config=config, runtime_endpoint=endpoint, image_endpoint=endpoint, node_name="n1", **home)
+        context = Agent(config=config, runtime_endpoint=endpoint, image_endpoint=endpoint, node_name="n1")
+        context = msgspec.structs.replace(context, root_dir=str(path), run_dir=f"{path}/run")
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
             harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [100, 50]
             yield harness
