@@ -17,7 +17,7 @@ from actors.pod_workers.pod.state import SANDBOX, PodState
 from actors.pod_workers.pod.state_values import Attempt, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
-from actors.shared.cri.model import PodRuntime, is_running
+from actors.shared.cri.model import CriContainerState, PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import Waiting
 
@@ -100,6 +100,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
     actions = actions_of(state, facts.now, facts.maximum_backoff, cgroup_gone=facts.cgroup_gone)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)
+    looped = _looping(state)
     state, announcements = _crash_loops(state, pod, actions.backoff, facts.now)
     if actions.done:
         return Step(state.after(PodWorkerEvent.TERMINATE), announcements)
@@ -120,6 +121,8 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
         state = state.with_instances([kill.container.id for kill in actions.kill if kill.restart], restarting=True)
         return Step(state, (*effects, StopContainers(actions.kill)))
     if actions.create_sandbox or actions.start or actions.resume:
+        if _has_new_end(runtime, actions, looped):
+            effects.append(Publish())  # who watches sees the end before what follows it
         effects.append(StartContainers(actions.create_sandbox, actions.attempt, actions.resume, actions.start))
     return Step(state, tuple(effects)) if effects else next_step(state, facts)
 
@@ -155,7 +158,7 @@ def _crash_loops(
     """Emit an event for each container that waits in a crash loop, at the start of the wait and each
     CRASH_LOOP_EVENT_SECONDS after, however often the pod worker wakes. Forget those that no longer wait.
     """
-    known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
+    known = _looping(state)
     state = state.due_by(earliest(backoffs) or None)
     announcements = []
     for backoff in backoffs:
@@ -170,6 +173,17 @@ def _crash_loops(
         state = state.with_attempts([backoff.name], waiting=waiting, crash_loop_announced_at=announced_at)
     ended = known - {backoff.name for backoff in backoffs}
     return state.with_attempts(ended, waiting=None, crash_loop_announced_at=0.0), tuple(announcements)
+
+
+def _looping(state: PodState) -> set[str]:
+    """The containers that are shown as waiting in a crash loop."""
+    return {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
+
+
+def _has_new_end(runtime: PodRuntime, actions: PodActions, looped: set[str]) -> bool:
+    """Whether a container has ended, and none starts again after its backoff, which has shown the end."""
+    starts_after_backoff = any(one.container.name in looped for one in actions.start)
+    return not starts_after_backoff and any(each.state is CriContainerState.EXITED for each in runtime.containers)
 
 
 def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple[Announce, ...]]:

@@ -196,3 +196,14 @@ def test_an_ephemeral_container_starts_beside_the_others():
     effect = step.effects[0]
     assert isinstance(effect, StartContainers)
     assert [start.container.name for start in effect.start] == ["e"]
+
+
+def test_the_end_of_a_container_is_told_before_the_next_start():
+    ended = running(pod(), ran(state=EXITED, exit_code=1))
+    assert effects(decide(ended)) == ["Publish", "StartContainers"]
+
+
+def test_an_end_that_the_crash_loop_has_shown_is_not_told_again_when_the_backoff_is_over():
+    waits = decide(running(pod(), ran(state=EXITED, count=3, exit_code=1)))
+    assert "a" in waits.state.waiting
+    assert effects(decide(rested(waits.state), now=NOW + 3600.0)) == ["StartContainers"]
