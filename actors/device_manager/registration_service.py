@@ -7,6 +7,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
+from actors.shared.grpc_threads import ensure_threads
 from actors.shared.plugins.model import PluginError
 from actors.shared.relay import MAX_CLIENTS
 from proto import device_plugin_pb2 as api
@@ -35,8 +36,9 @@ class RegistrationService(stubs.RegistrationServicer):
 
 
 async def serve(registration: Registration, path: str) -> grpc.aio.Server:
-    """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
+    """A server of it on a Unix socket. Raises OSError when it cannot be bound, or without room for threads."""
     options = [("grpc.max_receive_message_length", MOST_BYTES), ("grpc.max_concurrent_streams", CALLS_OF_A_CONNECTION)]
+    ensure_threads()
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE, options=options)
     stubs.add_RegistrationServicer_to_server(RegistrationService(registration), server)
     try:

@@ -9,11 +9,13 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from actors.shared.config.fields.duration import Duration
+from actors.shared.grpc_threads import ensure_threads
 from actors.shared.kube.go_text import client_details, rpc_error
 from actors.shared.kube.handlers import GRPCAction
 from actors.shared.kube.host_port import joined
+from supervision.errors import error_reason
 
-from .outcome import USER_AGENT, ProbeOutcome, failure, success
+from .outcome import USER_AGENT, ProbeOutcome, error, failure, success
 from .probe_type import ProbeType, Subject
 
 if TYPE_CHECKING:
@@ -39,6 +41,11 @@ class GrpcProbe(ProbeType[GRPCAction]):
 async def probe_grpc(host: str, port: int, service: str, timeout: float) -> ProbeOutcome:
     # not loaded where no pod has such a probe
     import grpc
+
+    try:
+        ensure_threads()
+    except OSError as problem:
+        return error(error_reason(problem))
 
     options = [
         ("grpc.primary_user_agent", USER_AGENT), ("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1),

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
+from actors.shared.grpc_threads import ensure_threads
 from actors.shared.token_bucket import TokenBucket
 from proto import pods_api_pb2 as api
 from proto import pods_api_pb2_grpc as stubs
@@ -43,7 +44,8 @@ class RefusedCall(Exception):
 
 
 async def serve(service: PodsApi, path: str) -> grpc.aio.Server:
-    """Start the gRPC server on a Unix socket. Raises OSError when the socket cannot be bound."""
+    """Start the gRPC server on a Unix socket. Raises OSError: it cannot be bound, or there is no room for threads."""
+    ensure_threads()
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
     stubs.add_PodsServicer_to_server(service, server)
     try:

@@ -9,10 +9,12 @@ from typing import Any, ClassVar, Final, Protocol
 import grpc
 import grpc.aio
 
+from actors.shared.grpc_threads import ensure_threads
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer, headers_of
+from supervision.errors import error_reason
 
-from .errors import CriError, from_rpc
+from .errors import CriError, Unavailable, from_rpc
 from .methods import Method, Request, Response
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
@@ -71,6 +73,7 @@ class GrpcTransport:
         rpc = self._calls.get(method.path)
         if rpc is None:
             if self._channel is None:
+                _ensure_threads(method)
                 self._channel = grpc.aio.insecure_channel(
                     f"unix://{self.path}", options=(*CHANNEL_OPTIONS, *self.options)
                 )
@@ -137,6 +140,13 @@ class GrpcTransport:
         self._calls.clear()
         if channel is not None:
             await channel.close(None)
+
+
+def _ensure_threads(method: Method[Any, Any]) -> None:
+    try:
+        ensure_threads()
+    except OSError as error:
+        raise Unavailable(method.name, "UNAVAILABLE", error_reason(error)) from None
 
 
 def _to_cri_error(method: Method[Any, Any], error: grpc.aio.AioRpcError, *, overdue: bool = False) -> CriError:

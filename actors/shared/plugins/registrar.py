@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
+from actors.shared.grpc_threads import ensure_threads
 from actors.shared.kube.go_text import UNREADABLE, client_details, rpc_error
 from proto import plugin_registration_pb2 as registration
 from proto import plugin_registration_pb2_grpc
@@ -39,7 +40,8 @@ CHANNEL_CLOSED: Final = (asyncio.CancelledError, grpc.aio.UsageError)
 
 
 def channel_to(path: str, most_bytes: int = MOST_BYTES) -> grpc.aio.Channel:
-    """A channel to the Unix socket at `path`. `most_bytes`: of an answer."""
+    """A channel to the Unix socket at `path`. `most_bytes`: of an answer. Raises OSError without room for threads."""
+    ensure_threads()
     options = (*OPTIONS, ("grpc.max_receive_message_length", most_bytes))
     return grpc.aio.insecure_channel(f"unix://{path}", options=options)
 

@@ -12,7 +12,9 @@ import grpc
 import grpc.aio
 import msgspec
 
+from actors.shared.grpc_threads import ensure_threads
 from proto import otlp_trace_pb2 as otlp
+from supervision.errors import error_reason
 from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
@@ -95,6 +97,9 @@ class Exporter:
             answer = await self._call()(export, timeout=scaled(CALL_SECONDS))
         except grpc.aio.AioRpcError as error:
             return self._handle_failure(error)
+        except OSError as error:
+            self._log.warning("traces are not sent: %s", error_reason(error))
+            return False
         refused = min(max(answer.partial_success.rejected_spans, 0), len(self._batch))
         self._metrics.count(EXPORTED, len(self._batch) - refused)
         if refused:
@@ -125,6 +130,7 @@ class Exporter:
 
     def _call(self) -> Any:
         if self._export is None:
+            ensure_threads()
             self._channel = grpc.aio.insecure_channel(target_of(self._endpoint), options=OPTIONS)
             self._export = self._channel.unary_unary(
                 METHOD,
