@@ -40,10 +40,17 @@ def emptied_cgroups(scope: Scope) -> list[str]:
     return found
 
 
-def kept_for_others(scope: Scope) -> list[str]:
-    """Those of them that are there."""
+def own_cgroups(scope: Scope) -> list[str]:
+    """Those of them that no other agent shares, as they are below a cgroup that this agent has made."""
+    made = tuple(f"{path}/" for path in scope.made)
     present = processes.hierarchies()
-    return sorted(f"/{one}" for one in set(emptied_cgroups(scope)) if any(Path(each, one).is_dir() for each in present))
+    return [one for one in emptied_cgroups(scope) if any(f"{each}/{one}".startswith(made) for each in present)]
+
+
+def kept_for_others(scope: Scope) -> list[str]:
+    """The others of them, as far as they are there."""
+    present, shared = processes.hierarchies(), set(emptied_cgroups(scope)) - set(own_cgroups(scope))
+    return sorted(f"/{one}" for one in shared if any(Path(each, one).is_dir() for each in present))
 
 
 def others_in_cgroups(scope: Scope) -> Iterator[str]:

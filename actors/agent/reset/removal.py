@@ -14,7 +14,7 @@ from actors.shared.linux.systemd import booted
 from supervision.time_scale import scaled
 
 from . import runtime_pods
-from .cgroups import cgroups, emptied_cgroups
+from .cgroups import cgroups, emptied_cgroups, own_cgroups
 from .host_resources import emptied_directories, files, mounts, sockets
 from .runtime_pods import RuntimePod
 from .scope import Scope
@@ -36,8 +36,7 @@ def remove(scope: Scope, pods: Sequence[RuntimePod], *, alone: bool) -> list[str
         wrong += [f"{one} is still there" for one in cleanup.purge(instance, groups)]
     _stop_slices(groups)
     wrong += [f"cgroup {one} is in use" for one in processes.remove_cgroups(groups)]
-    if alone:
-        _remove_emptied_cgroups(scope)
+    _remove_empty(emptied_cgroups(scope) if alone else own_cgroups(scope))
     wrong += _unmount(scope)
     if wrong:
         return wrong
@@ -74,8 +73,8 @@ def _delete(path: str) -> list[str]:
     return []
 
 
-def _remove_emptied_cgroups(scope: Scope) -> None:
-    for group in emptied_cgroups(scope):
+def _remove_empty(groups: Sequence[str]) -> None:
+    for group in groups:
         for hierarchy in processes.hierarchies():
             with suppress(OSError):  # in use by others, or missing
                 os.rmdir(f"{hierarchy}/{group}")

@@ -17,6 +17,7 @@ from actors.agent import command
 from actors.agent.reset.cgroups import kept_for_others
 from actors.agent.reset.command import _remove, done, listed, with_kept
 from actors.agent.reset.host_resources import HostResources, files, links, look, remaining, sockets
+from actors.agent.reset.removal import remove
 from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
@@ -222,6 +223,21 @@ def test_empty_cgroups_that_another_agent_may_share_are_named(tmp_path: Path, mo
     scope = Scope(starts=[at(tmp_path, cgroup_root="/top")])
     assert kept_for_others(scope) == ["/top/kubepods", "/top/kubepods/burstable"]
     assert kept_for_others(Scope(starts=scope.starts, keep_pods=True)) == []
+
+
+def test_empty_cgroups_below_one_that_the_agent_has_made_go_beside_another_agent_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "cpu" / "top"
+    monkeypatch.setattr("actors.agent.reset.cgroups.processes.hierarchies", lambda: [str(tmp_path / "cpu")])
+    (top / "kubepods" / "burstable").mkdir(parents=True)
+    start = at(tmp_path / "root", cgroup_root="/top", made_cgroups=(str(top),), boot="b")
+    of_another_boot = Scope(starts=[start], boot="later")
+    assert kept_for_others(of_another_boot) == ["/top/kubepods", "/top/kubepods/burstable"]
+    scope = Scope(starts=[start], boot="b")
+    assert kept_for_others(scope) == []
+    assert remove(scope, [], alone=False) == []
+    assert not top.exists()
 
 
 @pytest.mark.parametrize(("others", "named"), [((1,), True), ((), False)])
