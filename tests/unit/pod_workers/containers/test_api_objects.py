@@ -112,6 +112,8 @@ def test_invalid_variable_names_are_skipped_and_reported():
         "Keys [ü] from the EnvFrom configMap d/m were skipped since they are considered invalid environment variable "
         "names."
     ]
+    found = made(secret("s", **{"b=": b"1", "a=": b"2"}), envFrom=[{"secretRef": {"name": "s"}}])
+    assert found.skipped[0].startswith("Keys [a=, b=] from the EnvFrom secret d/s were skipped")
 
 
 def test_bytes_that_are_no_text_reach_the_container_as_they_are():
@@ -136,6 +138,19 @@ def test_each_object_is_requested_once_and_literals_need_none():
         envFrom=[{"configMapRef": {"name": "m"}}, {"secretRef": {"name": "s"}}],
     ).spec.containers[0]
     assert references(container) == [ObjectRef("ConfigMap", "m"), ObjectRef("Secret", "s")]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"env": [key_ref("secret", "o", "k")]}, "Secret"),
+        ({"env": [key_ref("configMap", "o", "k")]}, "ConfigMap"),
+        ({"envFrom": [{"secretRef": {"name": "o"}}]}, "Secret"),
+        ({"envFrom": [{"configMapRef": {"name": "o"}}]}, "ConfigMap"),
+    ],
+)
+def test_each_way_to_refer_to_an_object_requests_it(given, kind):
+    assert references(pod(**given).spec.containers[0]) == [ObjectRef(kind, "o")]
 
 
 # -- services ---------------------------------------------------------------------------------------------------------

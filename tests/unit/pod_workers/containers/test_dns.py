@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.containers.dns import host_network_hosts_file, hosts_file, pod_dns, warnings, without_host_file
+from actors.pod_workers.containers.dns import (
+    host_network_hosts_file,
+    hosts_file,
+    is_of_host,
+    pod_dns,
+    warnings,
+    without_host_file,
+)
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec
 from actors.shared.linux.resolv_conf import MAX_SEARCH_CHARACTERS, MAX_SEARCHES, MAX_SERVERS, Dns, parse_resolv_conf
@@ -36,6 +43,23 @@ def dns(policy: str = "ClusterFirst", servers: tuple[str, ...] = ("10.96.0.10",)
 )
 def test_the_policy_decides_which_resolvers_are_used(policy, host_network, expected):
     assert dns(policy, hostNetwork=host_network) == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "host_network", "of_host"),
+    [
+        ("Default", False, [True, True]),
+        ("ClusterFirst", False, [False, True]),
+        ("ClusterFirst", True, [True, True]),
+        ("ClusterFirstWithHostNet", True, [False, True]),
+        ("None", False, [False, False]),
+    ],
+)
+def test_names_are_resolved_as_by_the_host_under_its_policy_and_without_a_dns_of_the_cluster(
+    policy, host_network, of_host
+):
+    wanted = Pod(spec=PodSpec(dnsPolicy=policy, hostNetwork=host_network))
+    assert [is_of_host(wanted, servers) for servers in (["10.96.0.10"], [])] == of_host
 
 
 def test_without_a_dns_of_the_cluster_the_hosts_is_used():

@@ -120,6 +120,28 @@ def test_a_missing_value_is_a_configuration_error(entry):
         env(entry)
 
 
+def test_a_resource_of_another_container_is_that_containers_and_must_exist():
+    other = {"name": "o", "resources": {"limits": {"cpu": "3"}}}
+    entry = {"name": "X", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "o"}}}
+    pod = decode_pod(encode({"spec": {"containers": [{"name": "c", "env": [entry]}, other]}}))
+    assert environment(pod, pod.spec.containers[0], PLACE).values == {"X": "3"}
+    with pytest.raises(ConfigError, match="container o not found"):
+        env(entry)
+
+
+def test_a_pod_without_addresses_yet_has_empty_ones():
+    entries = [field(path) | {"name": path} for path in ("status.podIP", "status.podIPs", "status.hostIP")]
+    pod = decode_pod(encode({"spec": {"containers": [{"name": "c", "env": entries}]}}))
+    nowhere = EnvContext(node_name="n", host_ips=[], pod_ips=[], allocatable={})
+    found = environment(pod, pod.spec.containers[0], nowhere).values
+    assert found == {"status.podIP": "", "status.podIPs": "", "status.hostIP": ""}
+
+
+def test_a_value_goes_before_its_source():
+    """The API server refuses both; a static pod may have them."""
+    assert env({**field("metadata.name"), "value": "given"}) == {"X": "given"}
+
+
 def test_an_optional_missing_reference_is_omitted():
     entry = {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "s", "key": "k", "optional": True}}}
     assert env(entry) == {}

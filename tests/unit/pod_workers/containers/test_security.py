@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod_workers.containers.security import container_context, namespaces, sandbox_context
+from actors.pod_workers.containers.security import (
+    container_context,
+    namespaces,
+    sandbox_context,
+    supplemental_groups,
+    with_groups,
+)
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.apparmor import ANNOTATION
 from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.container import Container, SecurityContext
+from actors.shared.kube.pod import Pod
 from proto import cri_pb2 as cri
 
 
@@ -162,3 +170,57 @@ def test_a_sandbox_has_the_user_of_the_pod_and_its_group_beside_a_user_only(user
     made = sandbox_context(decode_pod(encode({"spec": {"securityContext": {"runAsUser": user, "runAsGroup": group}}})))
     found = [getattr(made, name).value if made.HasField(name) else None for name in ("run_as_user", "run_as_group")]
     assert found == expected
+
+
+def test_selinux_options_are_the_pods_or_all_those_of_the_container():
+    whole, own = {"seLinuxOptions": {"type": "t", "level": "s0"}}, {"seLinuxOptions": {"user": "u", "role": "r"}}
+    pod = decode_pod(encode({"spec": {"containers": [{"name": "c"}], "securityContext": whole}}))
+    assert sandbox_context(pod).selinux_options == cri.SELinuxOption(type="t", level="s0")
+    assert context(pod=whole).selinux_options == cri.SELinuxOption(type="t", level="s0")
+    assert context(own, whole).selinux_options == cri.SELinuxOption(user="u", role="r")
+    assert context(own).selinux_options == cri.SELinuxOption(user="u", role="r")
+    assert not context().HasField("selinux_options")
+
+
+@pytest.mark.parametrize(
+    ("policy", "passed"), [({}, "Merge"), ({"supplementalGroupsPolicy": "Merge"}, "Merge"),
+                           ({"supplementalGroupsPolicy": "Strict"}, "Strict")],
+)  # fmt: skip
+def test_only_a_strict_policy_keeps_the_groups_of_the_image_away(policy, passed):
+    expected = cri.SupplementalGroupsPolicy.Value(passed)
+    pod = decode_pod(encode({"spec": {"containers": [{"name": "c"}], "securityContext": policy}}))
+    assert context(pod=policy).supplemental_groups_policy == expected
+    assert sandbox_context(pod).supplemental_groups_policy == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind"),
+    [
+        ({"type": "RuntimeDefault"}, cri.SecurityProfile.RuntimeDefault),
+        ({"type": "Unconfined"}, cri.SecurityProfile.Unconfined),
+    ],
+)
+def test_a_seccomp_profile_of_the_pod_holds_for_its_containers_and_not_for_its_sandbox(profile, kind):
+    whole = {"seccompProfile": profile}
+    assert context(pod=whole).seccomp.profile_type == kind
+    own = {"seccompProfile": {"type": "Localhost", "localhostProfile": "own"}}
+    assert context(own, whole).seccomp.localhost_ref == "/s/own"
+    pod = decode_pod(encode({"spec": {"containers": [{"name": "c"}], "securityContext": whole}}))
+    assert sandbox_context(pod).seccomp.profile_type == cri.SecurityProfile.RuntimeDefault
+    bare = Container(name="c")
+    plain = container_context(Pod(), bare, (1, ""), seccomp_default=False, seccomp_dir="/s")
+    assert plain.seccomp.profile_type == cri.SecurityProfile.Unconfined, "the default is a setting of the node"
+
+
+def test_the_groups_of_volumes_come_after_those_of_the_pod_and_once():
+    pod = decode_pod(encode({"spec": {"securityContext": {"fsGroup": 8, "supplementalGroups": [9]}}}))
+    assert supplemental_groups(with_groups(pod, [5, 9])) == [8, 9, 5]
+    assert with_groups(pod, [9]) is pod
+
+
+def test_a_refused_user_is_named_with_its_pod_and_container():
+    wanted = decode_pod(encode({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {}}))
+    refused = Container(name="c", securityContext=SecurityContext(runAsUser=0, runAsNonRoot=True))
+    with pytest.raises(ConfigError) as caught:
+        container_context(wanted, refused, (1000, ""), seccomp_default=True, seccomp_dir="/s")
+    assert str(caught.value) == 'container\'s runAsUser breaks non-root policy (pod: "p_n(u)", container: c)'
