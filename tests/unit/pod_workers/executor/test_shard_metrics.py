@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.pod_workers.errors import StartFailed
-from actors.pod_workers.executor.shard_metrics import ShardMetrics
+from actors.pod_workers.executor.shard_metrics import ShardMetrics, container_type
 from actors.shared.kube.codec import decode
 from actors.shared.kube.pod import Pod
 from actors.shared.metrics import catalogue
@@ -72,3 +72,31 @@ def test_an_image_volume_fails_when_its_pull_has_failed_and_not_before(reason, r
     with counted.shard.image_volume():
         pass
     assert counted("image_volume_mounted_succeed_total") == 1
+
+
+def test_an_ephemeral_container_has_its_own_type():
+    pod = decode(b'{"spec":{"containers":[{"name":"a"}],"ephemeralContainers":[{"name":"e"}]}}', Pod)
+    assert container_type(pod, "e") == "ephemeral_container"
+    assert container_type(pod, "a") == "container"
+
+
+def test_synchronizations_are_measured_by_their_operation():
+    counted = Counted()
+    counted.shard.first_sync(0.25)
+    counted.shard.synced("create", 0.5)
+    counted.shard.synced("kill", 2.0)
+    assert counted("pod_worker_start_duration_seconds") == 0.25
+    assert [counted("pod_worker_duration_seconds", kind) for kind in ("create", "kill", "sync")] == [0.5, 2.0, 0]
+
+
+def test_resizes_are_measured_in_milliseconds_and_counted_by_what_they_ask_and_why_they_cannot_be():
+    counted = Counted()
+    counted.shard.resized(0.2, success=True)
+    counted.shard.resized(3.0, success=False)
+    counted.shard.resize_requested("cpu", "limits", "increase")
+    counted.shard.resize_infeasible("insufficient_node_allocatable")
+    assert [counted("pod_resize_duration_milliseconds", label) for label in ("true", "false")] == [200, 3000]
+    found = counted.metrics.snapshot("worker", 1).samples
+    (requested,) = (one for one in found if one.name == "kubelet_container_requested_resizes_total")
+    assert requested.labels == {"resource": "cpu", "requirement": "limits", "operation": "increase"}
+    assert counted("pod_infeasible_resizes_total", "insufficient_node_allocatable") == 1

@@ -35,6 +35,11 @@ def test_the_newest_dead_one_of_each_name_stays():
     assert dead_containers(runtime, ContainerGcPolicy(-1), NOW) == []
 
 
+def test_without_a_minimum_age_the_clock_does_not_count():
+    later = PodRuntime(uid="u", containers=[ran("a2", at=int(NOW) + 60), ran("a1", at=int(NOW) + 50)])
+    assert [one.id for one in dead_containers(later, ContainerGcPolicy(1), NOW)] == ["a1"]
+
+
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(S))), st.integers(1, 3))
 def test_no_container_that_may_run_is_removed_and_the_configured_number_stays(history, keep):
     runtime = PodRuntime(uid="u", containers=[ran(f"{name}{n}", state) for n, (name, state) in enumerate(history)])
