@@ -13,12 +13,10 @@ def test_the_inventory_is_complete_once_the_sources_and_the_pleg_have_reported()
     by_sources, by_pleg = ShardInventory(), ShardInventory()
     by_sources.sources_reported()
     by_pleg.runtime_listed(())
-    assert not by_sources.complete
-    assert not by_pleg.complete
+    assert (by_sources.complete, by_pleg.complete) == (False, False)
     by_sources.runtime_listed(())
     by_pleg.sources_reported()
-    assert by_sources.complete
-    assert by_pleg.complete
+    assert (by_sources.complete, by_pleg.complete) == (True, True)
 
 
 def test_pods_of_the_runtime_are_kept_until_the_sources_have_reported() -> None:

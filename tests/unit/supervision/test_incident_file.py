@@ -150,11 +150,16 @@ def test_the_summary_has_the_cause_in_one_line() -> None:
     assert hang.summary == "hang: no heartbeat for 10.2 s"
 
 
-@given(st.binary(max_size=400))
-def test_reading_any_file_does_not_raise(tmp_path_factory: object, content: bytes) -> None:
-    path = Path(tmp_path_factory.mktemp("incidents") / "file")  # type: ignore[attr-defined]
-    path.write_bytes(content)
-    assert all(isinstance(incident, Incident) for incident in read(path).incidents)
+@given(st.binary(max_size=400), st.binary(max_size=400))
+def test_whatever_else_is_in_the_file_its_whole_lines_are_read(
+    tmp_path_factory: pytest.TempPathFactory, before: bytes, after: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("incidents") / "file"
+    Incidents(path).opened(exited("prober"))
+    path.write_bytes(before + b"\n" + path.read_bytes() + after)
+    found = read(path).incidents
+    assert [incident.actor for incident in found] == ["prober"]
+    assert all(isinstance(incident, Incident) for incident in found)
 
 
 def test_incidents_that_a_full_disk_refused_are_written_later_with_the_restart_time(tmp_path: Path) -> None:

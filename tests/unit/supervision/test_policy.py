@@ -219,7 +219,11 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from([*RULES, "other"]), json_values, min_size=1, max_size=5))
+OF_ACTORS = ("shutdown_seconds", "start_seconds", "heartbeat_seconds", "busy_seconds", "memory_mib")
+GOOD = st.dictionaries(st.sampled_from(OF_ACTORS), st.integers(16, 100), min_size=1)
+
+
+@given(GOOD | st.dictionaries(st.sampled_from([*RULES, "other"]), json_values, min_size=1, max_size=5))
 def test_a_setting_is_accepted_unchanged_or_named_in_a_problem(
     tmp_path_factory: pytest.TempPathFactory, settings: dict[str, Any]
 ) -> None:

@@ -63,3 +63,17 @@ def test_a_first_kill_for_a_restart_counts_as_no_crash():
 def test_a_start_that_was_given_up_counts_not_at_all():
     given_up = crashed(2, reason=START_ERROR, exit_code=128, message="context canceled: unknown")
     assert next_of(given_up) == Start(CONTAINER, 2, 2)
+
+
+def test_a_later_kill_for_a_restart_waits_from_the_end_of_the_instance_before():
+    def ended(count: int, ago: float) -> CriContainer:
+        return crashed(count, finished_ns=round((NOW - ago) * 1e9))
+
+    killed = ended(1, 1)
+    assert next_of(killed, ended(0, 30), restarting=(killed.id,)) == Start(CONTAINER, 2, 2), "its backoff was over"
+    assert isinstance(next_of(killed, ended(0, 5), restarting=(killed.id,)), ContainerBackoff)
+    assert isinstance(next_of(killed, ended(0, 30)), ContainerBackoff), "it has crashed"
+    runs = msgspec.structs.replace(ran(count=0), finished_ns=round((NOW - 30) * 1e9))
+    assert isinstance(next_of(killed, runs, restarting=(killed.id,)), ContainerBackoff), "no end before is known"
+    elsewhere = msgspec.structs.replace(ended(0, 30), name="b")
+    assert isinstance(next_of(killed, elsewhere, restarting=(killed.id,)), ContainerBackoff), "of another container"

@@ -498,24 +498,3 @@ def test_a_pod_whose_cgroup_was_removed_gets_a_new_sandbox():
     assert starts(compute_actions(pod("a"), runtime, NONE, NOW, 300.0)) == []
     actions = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, cgroup_gone=True)
     assert (actions.kill_pod, actions.create_sandbox, actions.attempt) == (True, True, 1)
-
-
-def test_the_containers_of_a_new_pod_start_under_any_policy():
-    inits = (Container(name="i"),)
-    for policy in ("Never", "OnFailure", "Always"):
-        assert starts(do(pod("a", "b", policy=policy))) == [("a", 0), ("b", 0)]
-        assert starts(do(pod("a", init=inits, policy=policy))) == [("i", 0)]
-
-
-@pytest.mark.parametrize("state", [S.RUNNING, S.CREATED])
-def test_an_init_container_that_is_not_known_to_have_ended_fails_no_pod(state):
-    actions = do(pod("a", init=(Container(name="i"),), policy="Never"), ran("i", state))
-    assert (actions.done, actions.kill_pod, actions.initialized, starts(actions)) == (False, False, False, [])
-
-
-def test_the_last_unhealthy_container_of_a_pod_is_stopped_before_the_pod_ends():
-    wanted, verdicts = pod("a", "b", policy="Never"), Verdicts({"a-0": "liveness"})
-    actions = do(wanted, ran("a"), ran("b", S.EXITED), verdicts=verdicts)
-    assert ([kill.probe for kill in actions.kill], actions.done, actions.kill_pod) == (["liveness"], False, False)
-    over = do(wanted, ran("a", S.EXITED, exit_code=137), ran("b", S.EXITED), verdicts=verdicts)
-    assert (over.kill, over.done, over.kill_pod) == ([], True, True)

@@ -1,0 +1,73 @@
+"""Whether a pod needs a new sandbox, and what its containers lose with the old one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.pod_workers.phases.pod_actions import choose_sandbox, compute_actions, lost_with_sandbox
+from actors.pod_workers.pod.state_values import Verdicts
+from actors.shared.cri.model import CriContainerState, Sandbox
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod, PodSpec
+from tests.support.pod_states import NOW, box, pod, ran, runtime
+
+S = CriContainerState
+
+
+def changed(sandbox: Sandbox, **fields: Any) -> Sandbox:
+    return msgspec.structs.replace(sandbox, **fields)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "host_network", "replaced"),
+    [
+        ((box(3),), False, False),
+        ((box(3), box(2, ready=False)), False, False),
+        ((box(3), box(2)), False, True),
+        ((box(3, ready=False), box(2)), False, True),
+        ((box(3),), True, True),
+        ((changed(box(3), host_network=True),), False, True),
+        ((changed(box(3), host_network=True, ips=[]),), True, False),
+        ((changed(box(3), ips=[]),), False, True),
+    ],
+)
+def test_a_sandbox_is_replaced_that_is_not_the_only_ready_one_or_has_not_the_network_of_the_pod(
+    boxes: tuple[Sandbox, ...], host_network: bool, replaced: bool
+) -> None:
+    wanted, found = pod(hostNetwork=host_network), runtime(boxes=boxes)
+    assert choose_sandbox(wanted, found) == (boxes[0], replaced, 4 if replaced else 3)
+    assert choose_sandbox(wanted, found, cgroup_gone=True) == (boxes[0], True, 4)
+    assert choose_sandbox(wanted, runtime(boxes=())) == (None, True, 0)
+
+
+def test_containers_that_run_without_a_sandbox_are_stopped_before_there_is_a_new_one() -> None:
+    for containers, kill in (((ran("a"),), True), ((ran("a", S.EXITED, exit_code=1),), False), ((), False)):
+        actions = compute_actions(pod("a"), runtime(*containers, boxes=()), Verdicts(), NOW, 300.0)
+        assert (actions.create_sandbox, actions.kill_pod) == (True, kill)
+
+
+def test_the_work_of_a_container_that_ends_with_its_sandbox_is_not_done_unless_its_policy_is_never() -> None:
+    spec = PodSpec(
+        containers=[
+            Container(name="a"), Container(name="b", restartPolicy="Never"), Container(name="c"),
+            Container(name="d", restartPolicy="Always"),
+        ],
+        initContainers=[Container(name="i")],
+    )  # fmt: skip
+    found = runtime(ran("a"), ran("b"), ran("c", S.EXITED), ran("d"), ran("i"))
+    lost = {
+        policy: lost_with_sandbox(Pod(spec=msgspec.structs.replace(spec, restartPolicy=policy)), found)
+        for policy in ("Always", "OnFailure", "Never")
+    }
+    assert lost == {"Always": ["a-0", "d-0"], "OnFailure": ["a-0", "d-0"], "Never": ["d-0"]}
+
+
+def test_a_lost_init_container_ends_only_a_pod_that_must_not_run_it_again() -> None:
+    def needs(policy: str) -> bool:
+        wanted = pod("a", initContainers=[Container(name="i")], restartPolicy=policy)
+        return compute_actions(wanted, runtime(boxes=()), Verdicts(), NOW, 300.0, lost={"i": "s0"}).create_sandbox
+
+    assert [needs(policy) for policy in ("Never", "OnFailure", "Always")] == [False, True, True]
