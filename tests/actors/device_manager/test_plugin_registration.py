@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.device_manager.actor import DeviceManager
-from actors.device_manager.messages import REGISTRATION
+from actors.device_manager.messages import REGISTRATION, GetPlugin, PluginAtSocket
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
 from supervision.process_messages import ServiceState
@@ -33,6 +33,23 @@ async def test_a_plugin_of_an_unknown_type_is_refused_with_the_reason(root: Path
     path = f"{root}/plugins_registry/{driver.name}-reg.sock"
     text = f"RegisterPlugin error -- no handler registered for plugin type: NoPlugin at socket {path}"
     assert driver.said == [(False, text)]
+
+
+async def test_a_driver_of_volumes_is_asked_once_and_described_to_who_serves_it(root: Path) -> None:
+    driver = FakeDriver(str(root))
+    agent = Agent(root_dir=str(root), run_dir=str(root), standalone=False)
+    path = f"{root}/plugins_registry/{driver.name}-reg.sock"
+    async with Harness(DeviceManager, name="device_manager", context=agent) as harness:
+        assert await harness.deliver(GetPlugin(path)) == PluginAtSocket(None), "there is no socket"
+        with driver.running():
+            for _ in range(2):
+                answer = await harness.deliver(GetPlugin(path), timeout=30)
+                assert isinstance(answer, PluginAtSocket)
+                assert answer.plugin is not None
+                assert (answer.plugin.kind, answer.plugin.name) == ("CSIPlugin", driver.name)
+            assert len(driver.requests("GetInfo")) == 1
+            assert driver.said == []
+        await harness.stop()
 
 
 async def test_a_broken_registration_socket_is_reported_until_it_works(root: Path) -> None:
