@@ -90,6 +90,7 @@ _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOT
 _STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?in starting state')
 _TOO_LARGE = "CLIENT: Received message larger than max"
 """The text of gRPC's client side."""
+_NO_SERVICE = "unknown service runtime.v1."
 _OVERDUE = "context deadline exceeded"
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _BY_CODE: dict[str, type[CriError]] = {
@@ -119,4 +120,6 @@ def _kind(method: str, code: str, details: str) -> type[CriError]:
         return AnswerTooLarge
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
         return Unavailable  # the answer of containerd 1.6 until its CRI plug-in is up
+    if code == "UNIMPLEMENTED" and _NO_SERVICE in details:
+        return Unavailable  # its answer before that, or with the plug-in turned off: no method is known to be missing
     return _BY_CODE.get(code, RuntimeFailure)
