@@ -63,7 +63,8 @@ def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     cpu = limits.get("cpu", 0)
     none = {size_name(name): 0 for name in rules.huge_pages}
     return CgroupLimits(
-        cpu_shares=milli_to_shares(requests.get("cpu", 0)),
+        # as in the kubelet, the overhead of a BestEffort pod gives it no weight against pods that request cpu
+        cpu_shares=MIN_SHARES if quality == BEST_EFFORT else milli_to_shares(requests.get("cpu", 0)),
         cpu_quota_us=milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None,
         cpu_period_us=rules.cfs_period_us,
         memory_bytes=limits.get("memory") or None,

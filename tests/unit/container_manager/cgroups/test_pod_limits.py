@@ -49,6 +49,14 @@ def test_a_best_effort_pod_has_no_limit_of_its_own_with_any_rules():
     assert (found.memory_min, found.memory_low, found.hugetlb) == (None, 0, {"2MB": 0})
 
 
+def test_the_overhead_of_a_best_effort_pod_gives_it_no_weight():
+    found = pod_limits(pod(container(), overhead={"cpu": "250m", "memory": "64Mi"}), RULES)
+
+    assert found.cpu_shares == 2
+    assert found.cpu_quota_us is None
+    assert found.memory_bytes is None
+
+
 def test_burstable_without_limits_gets_shares_only():
     assert pod_limits(pod(container({"cpu": "500m", "memory": "1Mi"})), RULES) == CgroupLimits(
         cpu_shares=512, memory_low=0
