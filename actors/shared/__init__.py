@@ -6,7 +6,7 @@ config/              the configuration of the agent: how it is read, merged and 
 cri/                 the container runtime interface (CRI v1): the client, and the runtime's answers as small values
 declaration.py       an actor's declaration: the tree and every table about actors are derived from it
 fnv.py               FNV-1a, the hash of the kubelet's checksums and UIDs
-grpc_threads.py      room for the threads of gRPC's library, tried out before it starts them
+grpc_threads.py      room for the threads of gRPC's library, looked for before it starts them
 hardware/            the values that the managers of CPUs, memory and devices exchange, also with the pod workers
 http_get/            the HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification
 input_quarantine.py  quarantines pods and images whose work ended an actor three times

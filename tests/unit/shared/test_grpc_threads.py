@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from actors.prober.grpc_probe import probe_grpc
-from actors.shared import grpc_threads
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
-from actors.shared.grpc_threads import NEEDED, ensure_threads
+from actors.shared.grpc_threads import ensure_threads
+from supervision import scarcity
+from supervision.scarcity import THREADS
 
 
 class Host:
@@ -38,21 +39,21 @@ def new_process() -> Iterator[None]:
 
 
 def test_threads_are_tried_out_together_until_there_is_room_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, host = threading.active_count(), Host(monkeypatch, NEEDED - 1)
+    before, host = threading.active_count(), Host(monkeypatch, THREADS - 1)
     for _ in range(2):
-        with pytest.raises(OSError, match="no room for 24 more threads"):
+        with pytest.raises(OSError, match="no room for more threads"):
             ensure_threads()
-    host.most, host.tried = NEEDED, 0
+    host.most, host.tried = THREADS, 0
     ensure_threads()
     ensure_threads()
-    assert host.tried == NEEDED, "the second call tries nothing"
+    assert host.tried == THREADS, "the second call tries nothing"
     assert threading.active_count() == before, "none is left"
 
 
 async def test_without_room_the_runtime_is_unavailable_and_a_probe_errs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grpc_threads, "NEEDED", 2)
+    monkeypatch.setattr(scarcity, "THREADS", 2)
     Host(monkeypatch, 1)
-    with pytest.raises(Unavailable, match="no room for 2 more threads"):
+    with pytest.raises(Unavailable, match="no room for more threads"):
         await CriClient("/nowhere").version()
     outcome = await probe_grpc("127.0.0.1", 9, "", 1.0)
-    assert (outcome.result, outcome.text) == ("error", "the host has no room for 2 more threads, which gRPC may need")
+    assert (outcome.result, outcome.text) == ("error", "the host has no room for more threads")
