@@ -45,8 +45,8 @@ def history(words: Sequence[str], form: str, out: TextIO) -> int:
         raise UsageErrors([ConfigProblem("history", names[0], "one argument too many: it takes --root-dir only")])
     store = _readable(flags)
     state = store.state()
-    if damaged := _damaged_state(store, state):
-        sys.stderr.write(f"note: {damaged}\n")
+    if not state.history:
+        sys.stderr.write(f"note: {_no_history(store)}\n")
     if form:
         out.write(document_text(state, form) + "\n")
         return 0
@@ -65,9 +65,7 @@ def rollback(words: Sequence[str], form: str, out: TextIO) -> int:
     store = _readable(flags)
     state = store.state()
     if not state.history:
-        rule = "no configuration has been in force there yet: is this the --root-dir of the agent?"
-        rule = _damaged_state(store, state) or rule
-        raise ConfigErrors([ConfigProblem(str(store.directory), "", rule)])
+        raise ConfigErrors([ConfigProblem("rollback", "", _no_history(store))])
     target = name or state.last_known_good
     if not target:
         rule = "no configuration has outlived its trial yet: name one of `supervise config history` by its hash"
@@ -108,13 +106,13 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
     return ConfigCheckpoints(directory)
 
 
-def _damaged_state(store: ConfigCheckpoints, state: State) -> str:
-    """What to say of a history that is lost because its file was damaged; '' if it is not."""
+def _no_history(store: ConfigCheckpoints) -> str:
+    """Why there is no history."""
     damaged_path = store.directory / "state.json.damaged"
-    if state.history or not damaged_path.exists():
-        return ""
-    text = "was damaged and set aside, so the history is lost; the next start of the agent begins a new one"
-    return f"{damaged_path} {text}"
+    if damaged_path.exists():
+        text = "was damaged and set aside, so the history is lost; the next start of the agent begins a new one"
+        return f"{damaged_path} {text}"
+    return f"{store.directory}: no configuration has been in force there yet: is this the --root-dir of the agent?"
 
 
 def _date(entry: HistoryEntry) -> str:

@@ -73,6 +73,11 @@ def test_the_directory_may_be_a_word_of_its_own(store, tmp_path, capsys):
     assert f"in force: {hash_of(SECOND)}" in capsys.readouterr().out
 
 
+def test_a_directory_without_any_configuration_is_asked_about(tmp_path, capsys):
+    assert do(tmp_path, "history") == 0
+    assert "/config: no configuration has been in force there yet: is this the --root-dir" in capsys.readouterr().err
+
+
 def test_history_is_printed_as_json(store, tmp_path, capsys):
     assert do(tmp_path, "history", "-o", "json") == 0
     assert json.loads(capsys.readouterr().out)["current"] == hash_of(SECOND)
