@@ -11,6 +11,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from actors.cert_manager.certificate import read
 from actors.cert_manager.messages import GetServingCertificate, NodeAddresses, ServingCertificate
+from actors.cert_manager.self_signed import create
 from supervision.protocol import GetMetrics
 from tests.support.certified_node import CSRS, USER, decide, joined, mode, requests, scenario
 
@@ -35,6 +36,33 @@ async def test_a_serving_certificate_is_signed_for_the_nodes_addresses_and_again
     assert spec["usages"][0] == "digital signature"
     async with node.start(serverTLSBootstrap=True) as harness:  # a restart serves at once, with what is in the store
         assert (await harness.wait_sent(ServingCertificate)).version == 1
+
+
+@scenario
+async def test_the_pair_of_the_operator_serves_until_the_cluster_has_signed_one(node):
+    pair = {"tlsCertFile": str(node.folder / "t.crt"), "tlsPrivateKeyFile": str(node.folder / "t.key")}
+    create(pair["tlsCertFile"], pair["tlsPrivateKeyFile"], "n", ["n"])
+    async with node.start(serverTLSBootstrap=True, **pair) as harness:
+        given = await harness.wait_sent(ServingCertificate)
+        assert (given.cert_file, given.key_file) == (pair["tlsCertFile"], pair["tlsPrivateKeyFile"])
+        await joined(harness)
+        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
+        signed = await harness.wait_sent(ServingCertificate, count=2, timeout=10)
+        assert signed.cert_file == str(node.pki / "kubelet-server-current.pem")
+
+
+@scenario
+async def test_without_a_usable_pair_the_server_waits_which_is_said_once(node, caplog):
+    caplog.set_level("INFO")
+    pair = {"tlsCertFile": str(node.folder / "t.crt"), "tlsPrivateKeyFile": str(node.folder / "t.key")}
+    Path(pair["tlsCertFile"]).write_text("no")
+    Path(pair["tlsPrivateKeyFile"]).write_text("no")
+    node.server.options.approve_serving = False
+    async with node.start(serverTLSBootstrap=True, **pair) as harness:
+        await joined(harness)
+        await node.pass_time(harness, 60)
+        assert not harness.sent(ServingCertificate)
+    assert caplog.text.count("the node server opens when the cluster has signed a certificate") == 1
 
 
 @scenario

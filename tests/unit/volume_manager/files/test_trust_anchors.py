@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actors.api_clients.messages import TrustBundles
@@ -56,6 +56,7 @@ def test_text_that_is_no_block_is_skipped(text: str) -> None:
 
 
 @given(st.binary(min_size=1, max_size=300))
+@example(bytes(300))
 def test_a_certificate_is_written_in_lines_of_64_characters(der: bytes) -> None:
     lines = pem.certificate(der).decode().splitlines()
     assert (lines[0], lines[-1]) == ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
