@@ -167,6 +167,24 @@ async def test_a_pod_whose_certificate_is_not_issued_waits_and_learns_when_it_is
         assert len(node.requests) == 1
 
 
+async def test_only_a_change_of_the_awaited_request_is_read(node: Node) -> None:
+    async with node.harness:
+        assert isinstance(await node.mount(), VolumesFailed)
+        await node.harness.settle()
+        for name, namespace, reads in (("req-2", "ns", 0), ("req-1", "other", 0), ("req-1", "ns", 1)):
+            node.harness.clear()
+            await node.harness.deliver(ObjectChanged(ObjectRef("PodCertificateRequest", name, namespace)))
+            await node.harness.settle()
+            read = [one.ref.name for _, one in node.harness.asks if isinstance(one, GetObject)]
+            assert read == ["req-1"] * reads
+        await node.issue("req-1")
+        await node.harness.wait_sent(RetryMounts)
+        node.harness.clear()
+        await node.harness.deliver(ObjectChanged(ObjectRef("PodCertificateRequest", "req-1", "ns")))
+        await node.harness.settle()
+        assert node.harness.asks == [], "it is issued"
+
+
 async def test_a_renewed_key_and_its_chain_replace_the_old_ones_together(node: Node) -> None:
     async with node.harness:
         files = await node.mounted()
