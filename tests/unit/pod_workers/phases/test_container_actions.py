@@ -80,3 +80,18 @@ def test_an_init_container_that_was_stopped_for_a_restart_runs_again_though_it_e
     wanted = pod("a", initContainers=[INIT])
     assert starts(do(wanted, ran("i", S.EXITED))) == [("a", 0)]
     assert starts(do(wanted, ran("i", S.EXITED), restarting=("i-0",))) == [("i", 1)]
+
+
+def test_a_sidecar_is_not_restarted_in_a_pod_whose_containers_have_ended() -> None:
+    wanted = pod("a", initContainers=[SIDECAR], restartPolicy="Never")
+    assert starts(do(wanted, ran("i", S.EXITED), ran("a"))) == [("i", 1)]
+    over = do(wanted, ran("i", S.EXITED), ran("a", S.EXITED))
+    assert (over.start, over.resume, over.backoff, over.done) == ([], [], [], True)
+
+
+@pytest.mark.parametrize("name", ["i", "a"])
+def test_a_container_that_was_created_is_started_and_ends_no_pod(name: str) -> None:
+    wanted = pod("a", initContainers=[SIDECAR], restartPolicy="Never")
+    others = [ran("i")] if name == "a" else []
+    actions = do(wanted, *others, ran(name, S.CREATED))
+    assert ([one.id for one in actions.resume], starts(actions), actions.done) == ([f"{name}-0"], [], False)
