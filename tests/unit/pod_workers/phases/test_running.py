@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import RoundStarted, RuntimeModified, RuntimeObserved, TryFailed
+from actors.pod_workers.pod.results import RoundStarted, RuntimeModified, RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartStarted, SandboxFailed
 from actors.pod_workers.pod.state import SANDBOX, PodState, replace
 from actors.pod_workers.pod.state_values import PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.pod_workers.pod.unlisted import UnlistedContainers
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container
 from tests.support.pod_states import NOW, box, decide, effects, pod, ran, rested, running, runtime
@@ -207,3 +210,23 @@ def test_an_end_that_the_crash_loop_has_shown_is_not_told_again_when_the_backoff
     waits = decide(running(pod(), ran(state=EXITED, count=3, exit_code=1)))
     assert "a" in waits.state.waiting
     assert effects(decide(rested(waits.state), now=NOW + 3600.0)) == ["StartContainers"]
+
+
+def test_a_pod_with_a_container_that_the_runtime_does_not_list_waits_and_is_not_resized():
+    state = running(pod(), ran())
+    resized = replace(state, resizing=msgspec.structs.replace(state.resizing, desired=pod(), in_progress=True))
+    assert effects(decide(resized)) == ["AllocateResize"]
+    assert effects(decide(decide(resized).state)) == ["ActuateResize"]
+    assert effects(decide(decide(decide(resized).state).state)) == []
+    hidden = UnlistedFound(UnlistedContainers(frozenset({"b-0"})))
+    assert effects(decide(hidden.apply(resized))) == ["AwaitListed"]
+
+
+def test_a_resize_waits_for_its_time_before_it_is_allocated_or_tried_again():
+    state = running(pod(), ran())
+    waits = msgspec.structs.replace(state.resizing, desired=pod(), not_before=NOW + 9, deferred_at=NOW)
+    step = decide(replace(state, resizing=waits))
+    assert (effects(step), step.state.due) == ([], NOW + 9)
+    failed_before = msgspec.structs.replace(state.resizing, in_progress=True, retry_at=NOW + 7)
+    step = decide(replace(state, resizing=failed_before))
+    assert (effects(step), step.state.due) == ([], NOW + 7)
