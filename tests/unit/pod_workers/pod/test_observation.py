@@ -6,14 +6,18 @@ import msgspec
 import pytest
 
 from actors.pod_workers.messages import KillPod
-from actors.pod_workers.pod.observation import observed, same, termination_step
+from actors.pod_workers.pod.observation import observed, probed, same, termination_step
 from actors.pod_workers.pod.orders import KillOrdered
 from actors.pod_workers.pod.results import UnlistedFound, Unprepared
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.state_values import ContainerInstance
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.pod_workers.pod.unlisted import UnlistedContainers
+from actors.prober.messages import ProbedContainer
 from actors.shared.cri.model import CriContainerState, Sandbox
+from actors.shared.kube.container import Container
+from actors.shared.kube.handlers import Probe
+from actors.shared.kube.pod import Pod, PodSpec
 from actors.status_manager.messages import Waiting
 from tests.support.pod_states import box, orphan, pod, ran, running, runtime, wanted
 
@@ -130,3 +134,44 @@ def test_observations_that_differ_in_their_times_only_are_the_same() -> None:
     assert not same(one, msgspec.structs.replace(later, runtime=runtime(ran(state=EXITED), at=9.0)))
     assert not same(None, one)
     assert not same(one, msgspec.structs.replace(one, runtime=None))
+
+
+def probe_of(*names: str) -> Pod:
+    """With a probe of each kind in turn."""
+    kinds = ("readinessProbe", "livenessProbe", "startupProbe")
+    containers = [Container(name=name, image="i", **{kind: Probe()}) for name, kind in zip(names, kinds, strict=False)]
+    return Pod(spec=PodSpec(containers=[*containers, Container(name="plain", image="i")]))
+
+
+@pytest.mark.parametrize("names", [("a",), ("x", "a"), ("x", "y", "a")])
+def test_a_pod_with_a_probe_of_any_kind_is_told_to_the_prober_with_its_containers(names: tuple[str, ...]) -> None:
+    state = running(probe_of(*names), ran("a", count=2), ran("a", EXITED, count=1), ran("plain", EXITED))
+    passed = replace(state, instances={"a-2": ContainerInstance(startup_passed=True)})
+    found = probed(passed)
+    assert found is not None
+    begun = ran().started_ns
+    assert found.containers == [
+        ProbedContainer("a", "a-2", True, begun, True), ProbedContainer("plain", "plain-0", False, begun, False),
+    ]  # fmt: skip
+    assert (found.uid, found.pod, found.deleting, found.gone) == ("u", state.wanted.data, False, False)
+
+
+def test_what_the_prober_cannot_probe_is_not_told() -> None:
+    assert probed(orphan(ran())) is None
+    assert probed(running(pod("a"), ran())) is None, "it has no probe"
+    state = running(probe_of("a"), ran())
+    assert probed(UnlistedFound(UNSEEN).apply(state)) is None, "not all that runs is known"
+    not_seen = probed(wanted(probe_of("a")))
+    assert not_seen is not None
+    assert not_seen.containers == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "deleting", "gone"),
+    [(P.RUNNING, False, False), (P.TERMINATING, True, False), (P.TERMINATED, False, True), (P.FINISHED, False, True)],
+)
+def test_the_prober_learns_that_a_pod_ends_and_has_ended(phase: PodWorkerPhase, deleting: bool, gone: bool) -> None:
+    state = running(probe_of("a"), ran())
+    found = probed(replace(state, phase=phase))
+    assert found is not None
+    assert (found.deleting, found.gone, found.pod) == (deleting, gone, b"" if gone else state.wanted.data)

@@ -193,7 +193,9 @@ def test_an_inline_volume_is_mounted_below_its_pod(source: dict[str, Any], name:
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
             st.sampled_from(["volumeID", "diskURI", "pdName", "shareName", "readOnly", "fsType"]), inner, max_size=4
         ),
-    ),
+    ) | st.fixed_dictionaries(dict.fromkeys(
+        ("volumeID", "diskURI", "diskName", "pdName", "secretName", "shareName", "volumePath"), st.text(max_size=9)
+    )),
 )  # fmt: skip
 def test_any_in_tree_source_is_translated_or_refused(field: str, source: Any) -> None:
     if source is None:
