@@ -86,6 +86,7 @@ def test_the_page_shows_the_tree_the_pods_and_a_fault_that_it_has_injected(root_
         await shown.click("button[data-tab='pods']")
         await shown.until("document.querySelector('#view').textContent.includes('web-n1')")
         assert "refused: " in await shown.value("document.querySelector('#view').textContent")
+        await _filter(shown)
         for dark in (False, True):
             assert (await shown.screenshot(dark=dark)).startswith(b"\x89PNG")
         grounds = await shown.value("getComputedStyle(document.body).backgroundColor")
@@ -98,6 +99,23 @@ def test_the_page_shows_the_tree_the_pods_and_a_fault_that_it_has_injected(root_
                 await look(shown, url)
 
     asyncio.run(run())
+
+
+async def _filter(shown: Page) -> None:
+    """Of many rows those with a text are shown, while one types."""
+    rows = "document.querySelectorAll('#view tbody tr').length"
+    field = "document.querySelector('#filter')"
+    typed = f"{field}.value = {{}}; {field}.dispatchEvent(new Event('input'))"
+    await shown.value(typed.format("'nothing like this'"))
+    assert await shown.value(rows) == 0
+    assert (await shown.value("document.querySelector('#count').textContent")).startswith("0 of ")
+    await shown.value(typed.format("' WEB-N1'"))
+    assert await shown.value(rows) == 1
+    assert await shown.value("document.querySelector('#view tbody .running, #view tbody .degraded') !== null")
+    await shown.click("button[data-tab='tree']")
+    await shown.until("document.querySelector('#search').hidden")
+    await shown.click("button[data-tab='pods']")
+    await shown.until("!document.querySelector('#search').hidden")
 
 
 @needs_browser

@@ -3,7 +3,7 @@
 
 import { duration, element, size } from "./elements.js";
 import { flowView } from "./flow.js";
-import { incidentsView, rowsView, treeView } from "./views.js";
+import { incidentsView, matching, rowsView, treeView } from "./views.js";
 
 const SECONDS = 1, KEPT = 120;
 const EVERY = { tree: 1, incidents: 1, health: 5, messages: 2, pods: 2, events: 2 };  // seconds
@@ -64,8 +64,18 @@ function content() {
   if (tab === "tree") return seen.tree ? treeView(seen.tree, history, picked, pick, seen.incidents, inject) : [];
   if (tab === "messages") return seen.messages ? flowView(seen.messages, picked, pick) : [];
   if (tab === "incidents") return incidentsView(seen.incidents);
-  if (tab === "pods") return seen.pods ? rowsView(seen.pods, "No pods on this node.") : [];
-  return seen.events ? rowsView({ ...seen.events, rows: seen.events.rows.slice().reverse() }, "No events yet.") : [];
+  const text = byId("filter").value;
+  if (tab === "pods") return seen.pods ? rowsView(seen.pods, "No pods on this node.", text) : [];
+  return seen.events ? rowsView({ ...seen.events, rows: seen.events.rows.slice().reverse() }, "No events yet.", text) : [];
+}
+
+// The field for a text, where there are rows, and how many have it.
+function search() {
+  const rows = (tab === "pods" || tab === "events") && seen[tab] ? seen[tab].rows : [];
+  const found = matching(rows, byId("filter").value).length;
+  const count = found === rows.length ? `${found}` : `${found} of ${rows.length}`;
+  byId("search").hidden = !rows.length;
+  if (byId("count").textContent !== count) byId("count").textContent = count;
 }
 
 // A selector that finds an element that can have the focus again; "" for another one.
@@ -89,6 +99,7 @@ function draw() {
   const focused = view.contains(document.activeElement) ? place(document.activeElement) : "";
   const scrolled = [...(again ? scrollers(view) : [])].map(([name, each]) => [name, each.scrollLeft, each.scrollTop]);
   view.replaceChildren(...content().filter(Boolean));
+  search();
   for (const each of view.querySelectorAll("details")) if (open.has(each.id)) each.open = true;
   if (focused) view.querySelector(focused)?.focus({ preventScroll: true });
   const now = scrollers(view);
@@ -178,6 +189,7 @@ function show(name) {
 }
 
 document.addEventListener("keydown", move);
+byId("filter").addEventListener("input", draw);
 document.addEventListener("pointerdown", () => { held = true; });
 for (const name of ["pointerup", "pointercancel"]) {
   document.addEventListener(name, () => setTimeout(() => { held = false; }, 0));  // after the click

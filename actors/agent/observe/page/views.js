@@ -85,11 +85,23 @@ export function incidentsView(incidents) {
   return [timeline(incidents, Date.now(), open), ...list.slice().reverse()];
 }
 
-// Rows as the command of the same name shows them, with remarks above.
-export function rowsView(data, empty) {
+// The rows that have the text, in any case of letters.
+export const matching = (rows, text) =>
+  rows.filter((row) => row.join("  ").toLowerCase().includes(text.trim().toLowerCase()));
+
+const WELL = ["Running", "Completed", "Succeeded"];
+
+// A pod's status, and the type of an event that is a warning, are seen among many rows.
+function coloured(cell, header) {
+  if (header === "STATUS") return element("span", { class: WELL.includes(cell) ? "running" : "degraded" }, cell);
+  return header === "TYPE" && cell === "Warning" ? element("span", { class: "degraded" }, cell) : cell;
+}
+
+// Rows as the command of the same name shows them, with remarks above; `text`: only those that have it.
+export function rowsView(data, empty, text) {
   const columns = data.header.map((title) => [title, title === "MESSAGE" ? "text" : "word"]);
   const notes = [...(data.problems || []), ...(data.refused || []).map((text) => `refused: ${text}`)];
   return [...notes.map((text) => element("p", { class: "degraded" }, text)),
-    data.rows.length ? table(columns, data.rows.map((row) => [row, {}]))
+    data.rows.length ? table(columns, matching(data.rows, text).map((row) => [row.map((cell, at) => coloured(cell, data.header[at])), {}]))
       : element("p", { class: "quiet" }, empty)];
 }
