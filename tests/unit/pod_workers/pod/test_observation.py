@@ -139,7 +139,10 @@ def test_observations_that_differ_in_their_times_only_are_the_same() -> None:
 def probe_of(*names: str) -> Pod:
     """With a probe of each kind in turn."""
     kinds = ("readinessProbe", "livenessProbe", "startupProbe")
-    containers = [Container(name=name, image="i", **{kind: Probe()}) for name, kind in zip(names, kinds, strict=False)]
+    containers = [
+        msgspec.structs.replace(Container(name=name, image="i"), **{kind: Probe()})
+        for name, kind in zip(names, kinds, strict=False)
+    ]
     return Pod(spec=PodSpec(containers=[*containers, Container(name="plain", image="i")]))
 
 

@@ -44,7 +44,7 @@ def test_a_start_may_be_under_way_for_so_long_since_it_was_first_seen() -> None:
 
 def test_what_is_as_at_the_beginning_is_not_kept() -> None:
     state = wanted().with_attempts(["a"], lost="s0").with_instances(["a-0"], stopped=True)
-    assert (state.lost, state.stopped) == ({"a": "s0"}, {"a-0"})
+    assert (state.lost, state.stopped) == ({"a": "s0"}, frozenset({"a-0"}))
     state = state.with_attempts(["a", "b"], lost="").with_instances(["a-0", "b-0"], stopped=False)
     assert (state.attempts, state.instances) == ({}, {})
 
