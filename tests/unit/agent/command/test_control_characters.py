@@ -36,7 +36,8 @@ def test_a_manifest(tmp_path: Path) -> None:
 def test_a_configuration(tmp_path: Path, command: str) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIGURATION)
-    assert "^[[2J: unknown field" in said(*command.split(), f"--config={file}", f"--root-dir={tmp_path}/root")
+    flags = (f"--config={file}", f"--root-dir={tmp_path}/root", f"--run-dir={tmp_path}/run")
+    assert "^[[2J: unknown field" in said(*command.split(), *flags)
 
 
 def test_an_outcome_of_run_once(capsys: pytest.CaptureFixture[str]) -> None:
