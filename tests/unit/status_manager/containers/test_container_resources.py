@@ -83,3 +83,33 @@ def test_the_shown_amount_is_the_applied_one(limit, cpu):
     found = shown(applied)["limits"]
     assert quantity_value(found["memory"]) == limit
     assert milli(found["cpu"]) == cpu or cpu <= 10
+
+
+@pytest.mark.parametrize("quota", [-1, 0])
+def test_without_a_quota_the_limit_of_the_spec_is_shown(quota):
+    """As on a node that enforces no limits of CPU."""
+    assert shown(CriResources(cpu_quota=quota, cpu_period=100_000)) == GIVEN
+    assert shown(CriResources(cpu_quota=100_000, cpu_period=0)) == GIVEN
+
+
+@pytest.mark.parametrize(
+    ("memory", "applied", "expected"),
+    [("0.125Gi", 128 << 20, "0.125Gi"), ("134217728", 128 << 20, "134217728"), ("0.125Gi", 64 << 20, "64Mi")],
+)
+def test_an_amount_keeps_the_notation_of_the_spec_while_it_is_the_applied_one(memory, applied, expected):
+    found = shown(CriResources(memory_limit_bytes=applied), {"limits": {"memory": memory}})
+    assert found["limits"] == {"memory": expected}
+
+
+def test_the_kernels_minimum_stands_for_what_is_not_more():
+    def limit(wanted: str, quota: int) -> str:
+        return str(
+            shown(CriResources(cpu_quota=quota, cpu_period=100_000), {"limits": {"cpu": wanted}})["limits"]["cpu"]
+        )
+
+    assert [limit("10m", 500), limit("10m", 1000), limit("11m", 1000), limit("10m", 1100)] == [
+        "10m",
+        "10m",
+        "10m",
+        "11m",
+    ]
