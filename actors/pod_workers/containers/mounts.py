@@ -148,24 +148,21 @@ def _mount(container: Container, index: int, sources: MountSources) -> cri.Mount
 
 
 def _recursive(mount: VolumeMount, sources: MountSources) -> bool:
-    """Whether the mount is recursively read-only (KEP-3857). Raises ConfigError if that is required but not
-    supported."""
-    wanted = mount.recursiveReadOnly or "Disabled"
+    """Whether the mount is recursively read-only (KEP-3857). Raises ConfigError if it cannot be, or if the runtime does
+    not support what is required."""
+    wanted, propagation = mount.recursiveReadOnly or "Disabled", mount.mountPropagation or "None"
     if wanted == "Disabled":
         return False
-    alone = mount.mountPropagation in (None, "", "None")
-    if wanted == "IfPossible":
-        return sources.recursive_read_only and mount.readOnly and alone
-    if wanted != "Enabled":
-        raise _unresolved_mode(f"unknown recursive read-only mode {wanted!r}")
-    for holds, but in (
-        (mount.readOnly, "it is not read-only"),
-        (alone, f"it is not compatible with propagation {mount.mountPropagation!r}"),
-        (sources.recursive_read_only, "it is not supported by the runtime"),
-    ):
-        if not holds:
-            raise _unresolved_mode(f'volume "{mount.name}" requested recursive read-only mode, but {but}')
-    return True
+    required = f'volume "{mount.name}" requested recursive read-only mode, but it is not'
+    if not mount.readOnly:
+        raise _unresolved_mode(f"{required} read-only")
+    if propagation != "None":
+        raise _unresolved_mode(f'{required} compatible with propagation "{propagation}"')
+    if wanted not in ("IfPossible", "Enabled"):
+        raise _unresolved_mode(f'unknown recursive read-only mode "{wanted}"')
+    if wanted == "Enabled" and not sources.recursive_read_only:
+        raise _unresolved_mode(f"{required} supported by the runtime")
+    return sources.recursive_read_only
 
 
 def _unresolved_mode(text: str) -> ConfigError:

@@ -383,8 +383,8 @@ def one_mount(supported: bool = True, path: str = "", **mount) -> cri.Mount:
         ({"readOnly": True, "recursiveReadOnly": "Disabled"}, True, False),
         ({"readOnly": True, "recursiveReadOnly": "IfPossible"}, True, True),
         ({"readOnly": True, "recursiveReadOnly": "IfPossible"}, False, False),
-        ({"recursiveReadOnly": "IfPossible"}, True, False),
         ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "None"}, True, True),
+        ({"readOnly": True, "mountPropagation": "HostToContainer"}, True, False),
     ],
 )
 def test_mounts_below_are_read_only_where_the_runtime_supports_it(mount, supported, recursive):
@@ -396,12 +396,18 @@ def test_mounts_below_are_read_only_where_the_runtime_supports_it(mount, support
     [
         ({"readOnly": True, "recursiveReadOnly": "Enabled"}, False, "not supported by the runtime"),
         ({"recursiveReadOnly": "Enabled"}, True, "it is not read-only"),
+        ({"recursiveReadOnly": "IfPossible"}, True, "it is not read-only"),
+        (
+            {"readOnly": True, "recursiveReadOnly": "IfPossible", "mountPropagation": "HostToContainer"},
+            True,
+            'it is not compatible with propagation "HostToContainer"',
+        ),
         (
             {"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"},
             True,
             "propagation",
         ),
-        ({"recursiveReadOnly": "Maybe"}, True, "failed to resolve recursive read-only mode: unknown"),
+        ({"readOnly": True, "recursiveReadOnly": "Maybe"}, True, "failed to resolve recursive read-only mode: unknown"),
     ],
 )
 def test_a_required_mode_that_cannot_be_had_is_refused(mount, supported, text):
