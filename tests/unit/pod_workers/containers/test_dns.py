@@ -137,6 +137,7 @@ def test_a_hosts_file_has_localhost_the_pod_and_its_aliases():
     assert text.startswith("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n")
     assert "10.0.0.2\tp.sub.ns.svc.cluster.local\tp\nfd00::2\tp.sub.ns.svc.cluster.local\tp\n" in text
     assert text.endswith("\n# Entries added by HostAliases.\n192.0.2.9\tx\ty\n")
+    assert hosts_file(["10.0.0.2"], "p", "", []).endswith("\n10.0.0.2\tp\n"), "without a domain"
 
 
 def test_a_pod_in_the_hosts_network_has_its_hosts_file():

@@ -95,3 +95,14 @@ def test_a_container_that_was_created_is_started_and_ends_no_pod(name: str) -> N
     others = [ran("i")] if name == "a" else []
     actions = do(wanted, *others, ran(name, S.CREATED))
     assert ([one.id for one in actions.resume], starts(actions), actions.done) == ([f"{name}-0"], [], False)
+
+
+def test_an_unhealthy_sidecar_holds_up_the_next_container() -> None:
+    actions = do(pod("a", initContainers=[SIDECAR]), ran("i"), verdicts=Verdicts({"i-0": "liveness"}))
+    assert ([kill.container.id for kill in actions.kill], starts(actions)) == (["i-0"], [])
+
+
+def test_a_sidecar_is_restarted_while_the_last_container_is_stopped_for_another_image() -> None:
+    wanted = pod("a", initContainers=[SIDECAR], restartPolicy="Never")
+    actions = do(wanted, ran("i", S.EXITED), other_image(ran("a")))
+    assert ([kill.container.id for kill in actions.kill], starts(actions)) == (["a-0"], [("i", 1)])
