@@ -117,7 +117,7 @@ def test_a_missing_pod_is_an_error_with_a_hint(node: Node) -> None:
 def test_why_a_pod_waits_is_reported_when_the_runtime_is_away(node: Node) -> None:
     done = node.supervise("describe", "pod", "web")
     assert "Last error: " in done.stdout
-    assert "none.sock cannot be reached" in done.stdout
+    assert "none.sock: connect: no such file or directory" in done.stdout
 
 
 def test_the_absence_of_events_is_reported(node: Node) -> None:
