@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from actors.shared.cri.adoption import PollSchedule
+from actors.shared.cri.adoption import PollSchedule, create_or_adopt
 from actors.shared.cri.deadlines import Deadlines
 from actors.shared.cri.errors import DeadlineExceeded, NameReserved, StillCreating, Unavailable
 from tests.support.cri_configs import container_config, sandbox_config
@@ -103,8 +103,12 @@ async def test_pauses_between_looks_grow_and_end() -> None:
     async def record(seconds: float) -> None:
         pauses.append(seconds)
 
-    fake = FakeRuntime()
-    fake.faults.add("RunPodSandbox", Fault(hang=True))
+    async def create() -> str:
+        raise DeadlineExceeded("RunPodSandbox", "DEADLINE_EXCEEDED", "")
+
+    async def find() -> None:
+        return None
+
     with pytest.raises(DeadlineExceeded):
-        await fake.client(SHORT, PollSchedule(0.1, 1.0, 3.0, record)).run_pod_sandbox(sandbox_config())
+        await create_or_adopt(create, find, PollSchedule(0.1, 1.0, 3.0, record))
     assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0, 1.0])
