@@ -155,6 +155,11 @@ class Actor(ThespianActor):
         return self.port.incarnation
 
     @property
+    def last_ended_by_order(self) -> bool:
+        """Whether the last incarnation was stopped, or killed since its supervisor had ended."""
+        return self.port.last_ended_by_order
+
+    @property
     def context(self) -> Any:
         """The application's context, the same for every actor (see `application.py`)."""
         return self.port.context

@@ -27,6 +27,7 @@ class Port(Protocol):
 
     name: ActorName
     incarnation: int
+    last_ended_by_order: bool
     context: Any
     address: ActorAddress
 

@@ -61,6 +61,8 @@ class SentMessages:
 class FakePort:
     """Implements `calls.Port`. What a task or timer raises waits for `raise_failures`."""
 
+    last_ended_by_order = False
+
     def __init__(self, name: str, context: Any, incarnation: int, clock: VirtualClock) -> None:
         self.name, self.context, self.incarnation = ActorName(name), context, incarnation
         self.address: ActorAddress = Address(name)

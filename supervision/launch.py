@@ -17,12 +17,20 @@ from .names import Names
 from .status_page import StatusEntry
 
 
+@dataclass(frozen=True)
+class Life:
+    """Which process of its name it is."""
+
+    incarnation: int
+    last_ended_by_order: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Launch:
     """The fork server's parameters for an actor's process."""
 
     name: str
-    incarnation: int
+    life: Life
     actor: str
     """`module:Class`."""
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -41,6 +49,10 @@ class Launch:
     """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
     release_memory: Callable[[], None] = lambda: None
     """Called after the start, and then periodically: releases memory that only the start needed."""
+
+    @property
+    def incarnation(self) -> int:
+        return self.life.incarnation
 
 
 def make_actor(launch: Launch) -> Any:

@@ -56,8 +56,10 @@ class ActorPort:
         *,
         listeners: Listeners | None = None,
         dynamic: bool = False,
+        last_ended_by_order: bool = False,
     ) -> None:
         self.name, self.incarnation, self.context = name, incarnation, context
+        self.last_ended_by_order = last_ended_by_order
         self.address: ActorAddress = Address(name)
         self.inbox = inbox
         self.losses = LostMessages()

@@ -30,6 +30,8 @@ Cause = Literal[
     "run_dir_removed",
     "name_removed",
 ]
+BY_ORDER: Final[tuple[Cause, ...]] = ("stopped", "restarting", "parent", "fork_server")
+"""The causes of ends that another process ordered."""
 
 
 class Hello(Message, frozen=True):

@@ -14,7 +14,7 @@ the others continue.
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
 its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
 told apart; three by chance on one key within the window are unlikely. A death while the host has no threads left is
-blamed on nothing.
+blamed on nothing, and neither is an end by order, as with the supervisor.
 """
 
 from __future__ import annotations
@@ -100,8 +100,12 @@ class Journal:
         directory: Path,
         policy: QuarantinePolicy = QuarantinePolicy(),  # noqa: B008 - frozen
         clock: Callable[[], float] = time.time,
+        *,
+        by_order: bool = False,
     ) -> None:
-        """Reads the journal of the last incarnation and counts the key that it died on. Raises OSError."""
+        """Reads the journal of the last incarnation and counts the key that it died on. Raises OSError.
+
+        `by_order`: that incarnation was stopped, or killed since its supervisor had ended."""
         self._file = StateFile(directory / "crashes", Crashes, _VERSION)
         self._policy, self._clock = policy, clock
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -111,7 +115,10 @@ class Journal:
         self._fd = _open_journal(directory / "current")
         self._close = weakref.finalize(self, os.close, self._fd)
         self.died_on = self._read_key()
-        """The key that was recorded when the last incarnation ended; '' for none, and if the host is to blame."""
+        """The key that was recorded when the last incarnation ended; '' for none, and if no input is to blame."""
+        if self.died_on and by_order:
+            self.died_on = ""
+            self._clear()
         if self.died_on and lacks_threads():
             log.warning("no input is blamed for the last death: the host has no threads left")
             self.died_on = ""

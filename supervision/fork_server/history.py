@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..process_messages import Cause, Exited, ServiceState, ended_orderly, gave_up
+from ..process_messages import BY_ORDER, Cause, Exited, ServiceState, ended_orderly, gave_up
 
 
 @dataclass(slots=True, frozen=True)
@@ -18,12 +18,14 @@ class PastEnds:
     gave_up: int = 0
     """For a supervisor: how many have given up."""
     gave_up_at: float = 0.0
+    by_order: bool = False
+    """Whether the last one was stopped, or killed since its supervisor had ended."""
 
     def after(self, exited: Exited, now: float) -> PastEnds:
         """The record with one more end."""
         if gave_up(exited):
             return PastEnds(now, False, self.gave_up + 1, now)
-        return PastEnds(now, ended_orderly(exited), self.gave_up, self.gave_up_at)
+        return PastEnds(now, ended_orderly(exited), self.gave_up, self.gave_up_at, exited.cause in BY_ORDER)
 
 
 class LastIncident:

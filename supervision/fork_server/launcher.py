@@ -16,7 +16,7 @@ from typing import Any
 from ..application import Application
 from ..blackbox import BlackBox
 from ..heartbeat import HEARTBEAT_SECONDS
-from ..launch import Launch
+from ..launch import Launch, Life
 from ..listeners import Listeners
 from ..names import Names
 from ..process import run_actor
@@ -140,7 +140,7 @@ class Launcher:
         assert child.process.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
             name=child.name,
-            incarnation=child.incarnation,
+            life=Life(child.incarnation, child.past.by_order),
             actor=child.spec.actor or SUPERVISOR,
             arguments=self._arguments(child),
             context=application.context,

@@ -62,7 +62,7 @@ class Worker(Actor):
 
     async def on_start(self) -> None:
         await asyncio.sleep(self._start_seconds)
-        self._journal = Journal(Path(self.context) / "quarantine" / self.name)
+        self._journal = Journal(Path(self.context) / "quarantine" / self.name, by_order=self.last_ended_by_order)
         report_death(self.tell, self._journal)
         self.note("start")
         self.log.info("working as incarnation %d", self.incarnation)
@@ -91,6 +91,7 @@ class Worker(Actor):
     async def _part(self, message: Toil) -> None:
         if message.how == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        self.note(f"{message.how}-{message.key}")
         while message.how == "hang":
             pass
         self.note(f"did-{message.key}")

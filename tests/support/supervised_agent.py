@@ -45,6 +45,11 @@ class Agent:
         """(start or stop, name), in the order they happened."""
         return [(what, name) for _, what, name in self._notes()]
 
+    def recorded(self, name: str) -> str:
+        """The key of the work that the actor has in hand; '' for none."""
+        content = (self.home / "quarantine" / name / "current").read_bytes()
+        return content[8 : 8 + int.from_bytes(content[:4], "big")].decode()
+
     def started_at(self, name: str) -> list[float]:
         """CLOCK_MONOTONIC of each start of the actor."""
         return [float(when) for when, what, noted in self._notes() if (what, noted) == ("start", name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +10,7 @@ import pytest
 
 from supervision.quarantine import QuarantinePolicy
 from tests.support.sample_tree import Begun, Toil
-from tests.support.supervised_agent import agent
+from tests.support.supervised_agent import Agent, agent
 
 pytestmark = pytest.mark.tree
 
@@ -40,3 +41,21 @@ def test_several_inputs_that_kill_their_actor_do_not_add_up_to_the_limit_of_its_
                 deaths += 1
         found.fork_server.wait_running("a", incarnation=deaths + 1)
         assert found.causes() == [("a", "signal")] * deaths, "nobody else was restarted"
+
+
+def hangs(found: Agent, times: int) -> bool:
+    """Whether the work hangs, for the `times`-th time."""
+    return found.recorded("group/x") == "good" and found.notes().count(("hang-good", "group/x")) == times
+
+
+def test_work_is_not_blamed_for_the_end_of_its_supervisor(tmp_path: Path) -> None:
+    with agent(
+        tmp_path, {"group/x": {"heartbeat_seconds": 600, "busy_seconds": 600}, "group": {"max_restarts": 20}}
+    ) as found:
+        for incarnation in range(1, QuarantinePolicy().crashes + 1):
+            found.fork_server.wait_running("group", "group/x", incarnation=incarnation)
+            assert found.fork_server.ask(Toil("good", "hang"), Begun, "group/x") == Begun(True)
+            found.fork_server.wait(partial(hangs, found, incarnation), "the work hangs")
+            found.fork_server.kill("group")
+        found.fork_server.wait_running("group/x", incarnation=QuarantinePolicy().crashes + 1)
+        assert found.fork_server.ask(Toil("good", "do"), Begun, "group/x") == Begun(True)

@@ -41,6 +41,13 @@ def test_the_next_incarnation_has_the_record_of_the_input_that_ended_the_last_on
     assert Journal(tmp_path, POLICY, Clock()).died_on == "", "it is counted once"
 
 
+def test_no_input_is_blamed_for_an_end_by_order(tmp_path: Path) -> None:
+    die_on(tmp_path, "pod-1", Clock())
+    journal = Journal(tmp_path, POLICY, Clock(), by_order=True)
+    assert (journal.died_on, journal.bounds_death, journal.crashes_on("pod-1")) == ("", False, 0)
+    assert Journal(tmp_path, POLICY, Clock()).died_on == "", "the record is cleared"
+
+
 def test_the_third_crash_puts_the_input_in_quarantine_and_no_other(tmp_path: Path) -> None:
     clock = Clock()
     for key in ("bad", "good", "bad", "bad"):
