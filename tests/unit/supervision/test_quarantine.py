@@ -211,3 +211,21 @@ def test_anything_else_at_the_records_path_is_set_aside(tmp_path: Path, make: Ca
     die_on(tmp_path, "pod-1", Clock())
     assert Journal(tmp_path, POLICY, Clock()).died_on == "pod-1"
     assert os.path.lexists(tmp_path / "current.damaged")
+
+
+@pytest.mark.parametrize("damage", ["shorter", "other", "longer", "head only"])
+def test_a_record_that_was_written_in_part_blames_nothing(tmp_path: Path, damage: str) -> None:
+    """The machine went down meanwhile."""
+    die_on(tmp_path, "innocent", Clock())
+    current = tmp_path / "current"
+    whole = current.read_bytes()
+    parts = {"shorter": whole[:-1], "other": whole[:-1] + b"x", "longer": b"\x00\x00\x00\x09" + whole[4:]}
+    current.write_bytes(parts.get(damage, whole[:8]))
+    journal = Journal(tmp_path, POLICY, Clock())
+    assert (journal.died_on, journal.crashes_on("innocent"), journal.bounds_death) == ("", 0, False)
+
+
+def test_the_directory_and_the_record_are_private(tmp_path: Path) -> None:
+    Journal(tmp_path / "run" / "quarantine", POLICY, Clock())
+    assert (tmp_path / "run" / "quarantine").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "run" / "quarantine" / "current").stat().st_mode & 0o777 == 0o600
