@@ -41,6 +41,7 @@ NODE = {"cpu": 1500, "memory": 1 << 30}
         ("metadata.labels", 'a="1"\nb="2"'),
         ("metadata.annotations", 'note="say \\"hi\\"\\n"'),
         ("metadata.labels['b']", "2"),
+        ("metadata.annotations['note']", 'say "hi"\n'),
         ("metadata.annotations['none']", ""),
     ],
 )
