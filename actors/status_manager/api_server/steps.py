@@ -23,10 +23,13 @@ class PatchStatus(msgspec.Struct, frozen=True):
     fields: Fields
     last: bool = False
     """The last status: the pod is deleted afterwards."""
+    once: bool = False
+    """No regular container starts again after its end."""
 
     @property
     def priority(self) -> int:
-        return TRANSITION if self.last or is_transition(self.fields, self.pod.status) else CHANGE
+        awaited = self.last or is_transition(self.fields, self.pod.status, once=self.once)
+        return TRANSITION if awaited else CHANGE
 
 
 class DeletePod(msgspec.Struct, frozen=True):
@@ -79,7 +82,9 @@ def _status_step(tracked: TrackedPod, api_pod: ApiPod) -> Step | None:
     fields = status_patch(tracked.status, api_pod.status)
     ends = api_pod.metadata.deletionTimestamp is not None and not api_pod.is_mirror and tracked.deletable
     if fields and fields != tracked.altered_by_server:
-        return PatchStatus(api_pod, fields, last=ends)
+        spec = tracked.pod.spec
+        once = spec.restartPolicy == "Never" and not any(each.restartPolicy for each in spec.containers)
+        return PatchStatus(api_pod, fields, last=ends, once=once)
     if ends and api_pod.status.phase in TERMINAL:
         return DeletePod(api_pod)
     return None

@@ -114,25 +114,25 @@ def _map(status: Fields | None, api_status: Fields | None) -> Fields | None:
     return patch
 
 
-def is_transition(fields: Fields, api_status: PodStatus) -> bool:
+def is_transition(fields: Fields, api_status: PodStatus, *, once: bool = False) -> bool:
     """Whether users and controllers wait for the change, or might miss it, since the next one may come at once: phase,
-    readiness, AllContainersRestarting, a resize, and the steps of a container.
+    readiness, AllContainersRestarting, a resize, and the steps of a container. `once`: none starts again after its end.
     """
     before = {each.type: each.status for each in api_status.conditions}
     changed = {each["type"]: each.get("status", "False") for each in fields.get("conditions", ())}
     awaited = any(changed.get(kind, "False") != before.get(kind, "False") for kind in WATCHED if kind in changed)
-    return "phase" in fields or awaited or any(_steps(name, fields, api_status) for name in STATUSES)
+    return "phase" in fields or awaited or any(_steps(name, fields, api_status, once=once) for name in STATUSES)
 
 
-def _steps(name: str, fields: Fields, api_status: PodStatus) -> bool:
+def _steps(name: str, fields: Fields, api_status: PodStatus, *, once: bool) -> bool:
     """Whether a container of this list has begun, ended, or is started again. The first start of a regular container is
-    left to the phase: those of a pod start together, and make it Running.
+    left to the phase: those of a pod start together, and make it Running. Its end is, too, if nothing follows it.
     """
     known = {each.name: each for each in getattr(api_status, name)}
     before = {key: (each.restartCount, _stage(msgspec.to_builtins(each.state))) for key, each in known.items()}
     for each in fields.get(name) or ():
         (restarts, old), new = before.get(each["name"], (0, "waiting")), _stage(each["state"])
-        together = name == REGULAR and (old, new) == FIRST_START
+        together = name == REGULAR and ((old, new) == FIRST_START or (once and new == "terminated"))
         if each["restartCount"] != restarts or (old != new and not together):
             return True
     return False

@@ -145,6 +145,12 @@ def test_a_step_of_a_container_that_the_next_one_may_hide_is_a_transition(kind, 
     assert is_transition(fields, server_status) is expected
 
 
+def test_an_end_that_nothing_follows_is_left_to_the_phase():
+    before = status(containerStatuses=[container()])
+    fields = status_patch(status(containerStatuses=[container(**ENDED)]), before)
+    assert [is_transition(fields, before, once=once) for once in (False, True)] == [True, False]
+
+
 @pytest.mark.parametrize("kind", RESIZE)
 def test_a_resize_that_begins_or_ends_is_a_transition(kind):
     idle, resizing = status(conditions=[]), status(conditions=[condition(kind)])
