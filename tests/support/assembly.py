@@ -75,6 +75,7 @@ class _Port:
     """What an actor's verbs are delegated to."""
 
     incarnation = 1
+    last_ended_by_order = False
 
     def __init__(self, node: Assembly, name: str) -> None:
         self._node, self.name, self.context = node, name, node.agent

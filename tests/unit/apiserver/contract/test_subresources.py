@@ -6,12 +6,13 @@ import base64
 import uuid
 from typing import Any
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.support.raw_api import MERGE, Obj, RawApi
+from tests.support.raw_api import MERGE, Answered, Obj, RawApi
 from tests.unit.apiserver.contract.conftest import NODE, Namespace
 
 CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -35,17 +36,34 @@ def test_the_qos_class_is_the_servers(space: Namespace) -> None:
     assert refused.details["causes"][0]["field"] == "status.qosClass"
 
 
-def test_a_finally_ended_container_stays_ended(space: Namespace) -> None:
-    space.pod(nodeName=NODE, restartPolicy="Never")
+ON_42: Obj = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+
+
+def _ended_and_back(space: Namespace, code: int) -> Answered:
+    """The answer to the status of a container that runs again after this exit."""
     state: Obj = {"name": "a", "image": "i", "imageID": "s", "lastState": {}, "ready": False, "restartCount": 0}
     now = "2026-01-01T00:00:00Z"
-    ended = {"terminated": {"exitCode": 1, "startedAt": now, "finishedAt": now}}
+    ended = {"terminated": {"exitCode": code, "startedAt": now, "finishedAt": now}}
     path = f"{space.pods}/p/status"
     space.api.patch(path, {"status": {"phase": "Running", "containerStatuses": [{**state, "state": ended}]}})
     back = {"status": {"containerStatuses": [{**state, "state": {"running": {"startedAt": now}}}]}}
-    refused = space.api("PATCH", path, back, form=MERGE)
+    return space.api("PATCH", path, back, form=MERGE)
+
+
+@pytest.mark.parametrize("own", [{}, {"restartPolicy": "Never", "restartPolicyRules": [ON_42]}])
+def test_a_finally_ended_container_stays_ended(space: Namespace, own: Obj) -> None:
+    space.pod(nodeName=NODE, restartPolicy="Never", containers=[{"name": "a", "image": "i", **own}])
+    refused = _ended_and_back(space, 1)
     assert refused.failure[:2] == (422, "Invalid")
     assert "may not be transitioned to non-terminated state" in refused.failure[2]
+
+
+@pytest.mark.parametrize(
+    "own", [{"restartPolicy": "OnFailure"}, {"restartPolicy": "Never", "restartPolicyRules": [ON_42]}]
+)
+def test_a_container_with_a_policy_of_its_own_may_run_again(space: Namespace, own: Obj) -> None:
+    space.pod(nodeName=NODE, restartPolicy="Never", containers=[{"name": "a", "image": "i", **own}])
+    assert _ended_and_back(space, 42).code == 200
 
 
 def test_addresses_of_a_pod_are_reported_in_two_ways_that_agree(space: Namespace) -> None:
