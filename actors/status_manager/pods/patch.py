@@ -6,6 +6,8 @@ replaced as a whole; container statuses are atomic lists (API reference, PodStat
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -128,18 +130,20 @@ def _steps(name: str, fields: Fields, api_status: PodStatus, *, once: bool) -> b
     """Whether a container of this list has begun, ended, or is started again. The first start of a regular container is
     left to the phase: those of a pod start together, and make it Running. Its end is, too, if nothing follows it.
     """
-    known = {each.name: each for each in getattr(api_status, name)}
-    before = {key: (each.restartCount, _stage(msgspec.to_builtins(each.state))) for key, each in known.items()}
+    before = {
+        each.name: (each.restartCount, _state_name(partial(getattr, each.state))) for each in getattr(api_status, name)
+    }
     for each in fields.get(name) or ():
-        (restarts, old), new = before.get(each["name"], (0, "waiting")), _stage(each["state"])
+        (restarts, old), new = before.get(each["name"], (0, "waiting")), _state_name(each["state"].get)
         together = name == REGULAR and ((old, new) == FIRST_START or (once and new == "terminated"))
         if each["restartCount"] != restarts or (old != new and not together):
             return True
     return False
 
 
-def _stage(state: Fields) -> str:
-    return next((name for name in ("terminated", "running") if state.get(name) is not None), "waiting")
+def _state_name(part: Callable[[str], object]) -> str:
+    """The state that a container is in. `part`: that state of the container by its name, None if it is not in it."""
+    return next((name for name in ("terminated", "running") if part(name) is not None), "waiting")
 
 
 def body(pod: ApiPod, fields: Fields, *, exact: bool) -> bytes:
