@@ -7,6 +7,7 @@ from typing import Final, Literal
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.config.agent import Agent
 from actors.shared.kube.go_text import quoted
+from actors.shared.kube.huge_pages import is_huge_pages, page_size
 from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -15,7 +16,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from ..node_resources import PIDS, NodeResourceTotals, enforced
 from .pod_cgroups import PodCgroups
-from .pod_limits import milli_to_shares, size_name
+from .pod_limits import milli_to_shares
 from .qos_tiers import QosTiers
 from .reserved_cgroups import failure, owner, reserved_cgroups
 from .systemd_slices import SliceError
@@ -94,5 +95,5 @@ def kubepods_limits(amounts: dict[str, int], cpus: frozenset[int] | None = None)
         memory_bytes=amounts["memory"] if amounts["memory"] > 0 else UNLIMITED,
         pids=amounts.get(PIDS) or None,
         cpus=cpus,
-        hugetlb={size_name(name): value for name, value in amounts.items() if name.startswith("hugepages-")},
+        hugetlb={page_size(name): value for name, value in amounts.items() if is_huge_pages(name)},
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.huge_pages import is_huge_pages, page_size
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import cgroup_limits, pod_requests, qos_class
 from actors.shared.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, CgroupLimits
@@ -41,10 +42,6 @@ def protects_memory(config: KubeletConfiguration) -> bool:
     return enabled("MemoryQoS", config.featureGates) and config.memoryReservationPolicy == "TieredReservation"
 
 
-def is_huge_pages(resource: str) -> bool:
-    return resource.startswith("hugepages-")
-
-
 def milli_to_shares(milli: int) -> int:
     """cpu.shares for thousandths of a core."""
     return min(MAX_SHARES, max(MIN_SHARES, milli * 1024 // 1000))
@@ -61,7 +58,7 @@ def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     # reset without the tiers: the agent may have run with them before
     protected = requests.get("memory", 0) if rules.memory_tiers else 0
     cpu = limits.get("cpu", 0)
-    none = {size_name(name): 0 for name in rules.huge_pages}
+    none = {page_size(name): 0 for name in rules.huge_pages}
     return CgroupLimits(
         # as in the kubelet, the overhead of a BestEffort pod gives it no weight against pods that request cpu
         cpu_shares=MIN_SHARES if quality == BEST_EFFORT else milli_to_shares(requests.get("cpu", 0)),
@@ -71,7 +68,7 @@ def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
         memory_min=protected if quality == GUARANTEED else None,
         memory_low=protected if quality != GUARANTEED else None,
         pids=rules.pids if rules.pids > 0 else None,
-        hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name)},
+        hugetlb=none | {page_size(name): value for name, value in limits.items() if is_huge_pages(name)},
     )
 
 
@@ -89,8 +86,3 @@ def _larger(one: int | None, other: int | None) -> int | None:
     if one is None and other is None:
         return None
     return UNLIMITED if one is None or other is None else max(one, other)
-
-
-def size_name(resource: str) -> str:
-    """The kernel's name for the page size of `hugepages-2Mi`: 2MB."""
-    return resource.removeprefix("hugepages-").removesuffix("i") + "B"

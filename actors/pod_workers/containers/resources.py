@@ -6,6 +6,7 @@ import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.container import Container
+from actors.shared.kube.huge_pages import is_huge_pages, page_size
 from actors.shared.kube.names import NODE_CRITICAL_CLASS
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, container_limits, container_requests, container_sum, has_sidecar, qos_class
@@ -77,21 +78,13 @@ def enforced_limits(pod: Pod, container: Container) -> dict[str, int]:
     cpu and memory with the limit 0 (KEP-2837)."""
     given = pod.spec.resources.limits if pod.spec.resources is not None else {}
     pod_level = {name: amount(name, quantity) for name, quantity in given.items()}
-    own = {name: value for name, value in container_limits(container).items() if value or _is_huge_pages(name)}
+    own = {name: value for name, value in container_limits(container).items() if value or is_huge_pages(name)}
     return pod_level | own
 
 
 def _huge_pages(most: dict[str, int]) -> dict[str, int]:
     """Limits of huge pages by the kernel's name of the size: hugepages-2Mi is 2MB."""
-    return {
-        name.removeprefix("hugepages-").removesuffix("i") + "B": value
-        for name, value in most.items()
-        if _is_huge_pages(name)
-    }
-
-
-def _is_huge_pages(resource: str) -> bool:
-    return resource.startswith("hugepages-")
+    return {page_size(name): value for name, value in most.items() if is_huge_pages(name)}
 
 
 def oom_score(pod: Pod, container: Container, node_memory: int) -> int:

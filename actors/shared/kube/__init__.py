@@ -13,6 +13,7 @@ formats.py                 the API's name formats
 go_text.py                 gRPC errors as grpc-go prints them
 handlers.py                probes and lifecycle hooks of containers, and the action of each, with its rules
 host_port.py               a host and a port as one word
+huge_pages.py              huge pages as resources, and the kernel's name of their size
 image_names.py             the grammar of names of images, without tag and digest
 label_selector.py          label selectors: their validation, and what they select
 meta.py                    base of the API types, and object metadata

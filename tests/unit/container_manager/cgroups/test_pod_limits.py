@@ -10,7 +10,6 @@ from actors.container_manager.cgroups.pod_limits import (
     milli_to_shares,
     pod_limits,
     rules_of,
-    size_name,
 )
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -115,7 +114,6 @@ def test_huge_pages_are_limited_by_the_kernels_names():
     found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Mi", "hugepages-2Mi": "4Mi"})), RULES)
 
     assert found.hugetlb == {"2MB": 4 << 20}
-    assert size_name("hugepages-1Gi") == "1GB"
 
 
 @pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (2, 2), (1000, 1024), (1500, 1536), (10**9, 262144)])
