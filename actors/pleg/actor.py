@@ -18,6 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
+from actors.shared.cri.node_listing import NodeListing
 from actors.shared.cri.silence import RUNTIME, RuntimeSilence
 from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, on
@@ -66,6 +67,7 @@ class Pleg(Actor):
             tracer=tracer,
             metrics=self.metrics,
         )
+        self._runtime_listing = NodeListing(self._client)
         self._silence = RuntimeSilence(self, RUNTIME, self.agent.runtime_endpoint)
         self._health_check = RuntimeHealthCheck(self, self.agent, self._client, self._silence, lambda: self._listed_at)
         self._status_calls = StatusCalls(self, self._client, self._on_status)
@@ -116,9 +118,7 @@ class Pleg(Actor):
         """List everything. While the runtime does not answer, nothing is reported as changed or gone."""
         started_at = time.monotonic()
         try:
-            sandboxes, containers = await asyncio.gather(
-                self._client.list_pod_sandboxes(), self._client.list_containers()
-            )
+            sandboxes, containers = await self._runtime_listing.read()
         except CriError as error:
             if is_answer(error):
                 self._silence.refused(RELIST, str(error))

@@ -22,6 +22,7 @@ methods.py             the methods of CRI v1: the path and the types of each
 model.py               sandboxes, containers and images of the runtime, as immutable values for messages
 next_instance.py       whether an ended instance of a container is followed by another one
 output_transport.py    the transport of ExecSync, which reads one answer at a time
+node_listing.py        lists all sandboxes and containers again and again, and decodes only what changed
 pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
 program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes

@@ -120,6 +120,13 @@ class ContainerCalls:
         listed = distinct(conversion.listed_container(container) for container in answer.containers)
         return [one for one in listed if sandbox_id in ("", one.sandbox_id) and has_labels(one.labels, labels)]
 
+    async def unread_containers(self) -> Sequence[bytes]:
+        """All containers, each as an undecoded `Container`, for `node_listing`."""
+        answer = await self._runtime.call(
+            methods.UNREAD_CONTAINERS, cri.ListContainersRequest(filter=cri.ContainerFilter()), self._deadlines.request
+        )
+        return answer.items
+
     async def update_container_resources(
         self,
         container_id: str,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import Message
 
 from proto import cri_pb2 as cri
+from proto.unread_list_pb2 import UnreadList
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -32,6 +33,11 @@ def _method(service: str, name: str, request: type[Request], response: type[Resp
     return Method(name, f"/runtime.v1.{service}/{name}", request, response, bool(described.server_streaming))
 
 
+def _unread(method: Method[Request, Any]) -> Method[Request, UnreadList]:
+    """The same method; the items of its answer are not decoded."""
+    return replace(method, response=UnreadList)
+
+
 def _runtime(name: str, request: type[Request], response: type[Response]) -> Method[Request, Response]:
     return _method("RuntimeService", name, request, response)
 
@@ -46,11 +52,13 @@ STOP_POD_SANDBOX = _runtime("StopPodSandbox", cri.StopPodSandboxRequest, cri.Sto
 REMOVE_POD_SANDBOX = _runtime("RemovePodSandbox", cri.RemovePodSandboxRequest, cri.RemovePodSandboxResponse)
 POD_SANDBOX_STATUS = _runtime("PodSandboxStatus", cri.PodSandboxStatusRequest, cri.PodSandboxStatusResponse)
 LIST_POD_SANDBOX = _runtime("ListPodSandbox", cri.ListPodSandboxRequest, cri.ListPodSandboxResponse)
+UNREAD_SANDBOXES = _unread(LIST_POD_SANDBOX)
 CREATE_CONTAINER = _runtime("CreateContainer", cri.CreateContainerRequest, cri.CreateContainerResponse)
 START_CONTAINER = _runtime("StartContainer", cri.StartContainerRequest, cri.StartContainerResponse)
 STOP_CONTAINER = _runtime("StopContainer", cri.StopContainerRequest, cri.StopContainerResponse)
 REMOVE_CONTAINER = _runtime("RemoveContainer", cri.RemoveContainerRequest, cri.RemoveContainerResponse)
 LIST_CONTAINERS = _runtime("ListContainers", cri.ListContainersRequest, cri.ListContainersResponse)
+UNREAD_CONTAINERS = _unread(LIST_CONTAINERS)
 CONTAINER_STATUS = _runtime("ContainerStatus", cri.ContainerStatusRequest, cri.ContainerStatusResponse)
 UPDATE_CONTAINER_RESOURCES = _runtime(
     "UpdateContainerResources", cri.UpdateContainerResourcesRequest, cri.UpdateContainerResourcesResponse

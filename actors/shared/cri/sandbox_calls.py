@@ -81,6 +81,13 @@ class SandboxCalls:
         listed = distinct(conversion.listed_sandbox(sandbox) for sandbox in answer.items)
         return [one for one in listed if has_labels(one.labels, labels)]
 
+    async def unread_sandboxes(self) -> Sequence[bytes]:
+        """All sandboxes, each as an undecoded `PodSandbox`, for `node_listing`."""
+        answer = await self._runtime.call(
+            methods.UNREAD_SANDBOXES, cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter()), self._deadlines.request
+        )
+        return answer.items
+
     async def port_forward_url(self, sandbox_id: str, ports: Sequence[int] = ()) -> str:
         """The URL at which the runtime streams to ports of this sandbox; valid once and for a short time."""
         request = cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=ports)
