@@ -67,6 +67,14 @@ State = Literal["down", "starting", "running", "stopping"]
 Fault = Literal["crash", "exit", "exception", "hang", "stop", "leak", "slow", "drop"]
 
 
+class LastingFault(msgspec.Struct, frozen=True):
+    """A fault that was injected into a process, and has not ended."""
+
+    fault: Fault
+    seconds_left: float | None = None
+    """None: until the process is replaced."""
+
+
 class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """The fork server's knowledge of one name in the tree, without asking the actor."""
 
@@ -118,6 +126,8 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """Running coroutines."""
     outgoing: int = 0
     """Messages waiting to be sent."""
+    injected: list[LastingFault] = []
+    """Without a stop, which `kill -CONT` may have ended."""
 
 
 class GetTree(Question["Tree"], frozen=True):

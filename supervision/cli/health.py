@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..protocol import ROOT, ActorState, Tree, Trouble
+from ..protocol import ROOT, ActorState, LastingFault, Tree, Trouble
 from .text import duration
 
 _NOT_AGAIN: Final = "its restart type is temporary, so it is not started again"
@@ -82,11 +82,20 @@ def unserved_seconds(actor: ActorState) -> float:
 
 
 def is_unhealthy(actor: ActorState) -> str:
-    """The problem of an actor in service, by its last heartbeat: `busy 3s`, `silent 7s`; '' for
-    nothing."""
+    """The problem of an actor in service, by its last heartbeat or an injected fault: `busy 3s`, `silent 7s`, `slow
+    injected`; '' for nothing."""
     if is_silent(actor):
         return f"silent {duration(actor.heartbeat_age)}"
-    return f"busy {duration(actor.busy_seconds)}" if actor.busy_seconds >= 1 else ""
+    if actor.busy_seconds >= 1:
+        return f"busy {duration(actor.busy_seconds)}"
+    return f"{', '.join(one.fault for one in actor.injected)} injected" if actor.injected else ""
+
+
+def _of_fault(name: str, injected: LastingFault) -> str:
+    end = f"`supervise inject {name} crash` ends it"
+    if injected.seconds_left is None:
+        return f"{injected.fault} was injected, and lasts: {end}"
+    return f"{injected.fault} was injected, and lasts {duration(injected.seconds_left)} more; {end} now"
 
 
 def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
@@ -106,6 +115,8 @@ def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
     if is_silent(actor):
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
         return [Reason(actor.name, text, down)]
+    if actor.injected:
+        return [Reason(actor.name, _of_fault(actor.name, fault)) for fault in actor.injected]
     if actor.gave_up and actor.gave_up_age < GAVE_UP_SECONDS:
         text = f"gave up {duration(actor.gave_up_age)} ago, and was started again with all below it"
         return [Reason(actor.name, text)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from ..blackbox import BlackBox
 from ..process_messages import Cause
+from ..protocol import Fault, LastingFault
 from ..status_page import StatusEntry
 from .connection import ProcessConnection
 from .loop import ScheduledCall
@@ -32,6 +34,8 @@ class ChildProcess:
     timers: list[ScheduledCall] = field(default_factory=list)
     resume_timer: ScheduledCall | None = None
     """The timer that ends the injected stop."""
+    faults_until: dict[Fault, float] = field(default_factory=dict)
+    """When each injected fault that the process keeps ends; inf: with the process."""
 
     # -- its start ------------------------------------------------------------------------------------------------
     def use_blackbox(self, blackbox: BlackBox) -> None:
@@ -69,6 +73,18 @@ class ChildProcess:
         if self.resume_timer is not None:
             self.resume_timer.cancel()
         self.resume_timer = resume_timer
+
+    def injected(self, fault: Fault, until: float) -> None:
+        """A fault that lasts was injected, and takes the place of an earlier one of its kind."""
+        self.faults_until[fault] = until
+
+    def lasting_faults(self, now: float) -> list[LastingFault]:
+        """The injected faults that have not ended."""
+        return [
+            LastingFault(fault, None if until == inf else until - now)
+            for fault, until in self.faults_until.items()
+            if until > now
+        ]
 
     # -- its deadlines --------------------------------------------------------------------------------------------
     def add_timer(self, timer: ScheduledCall) -> None:

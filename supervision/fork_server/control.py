@@ -7,12 +7,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from math import inf
 
 from msgspec.structs import replace
 
 from .. import logs, time_scale
 from ..application import Application
-from ..faults import check
+from ..faults import LASTING, check
 from ..incidents import GetUnwrittenIncidents, UnwrittenIncidents
 from ..message import Message
 from ..policy_rules import wrong_policies
@@ -157,6 +158,8 @@ class Control:
             return f"{order.name} is a program: only crash and stop can be injected"
         else:
             child.process.uplink.send(order)
+            if order.fault in LASTING:
+                child.process.injected(order.fault, time.monotonic() + (order.seconds or inf))
         return ""
 
     def _halt(self, child: ProcessEntry, seconds: float) -> None:
@@ -212,6 +215,7 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
         dead_letters=seen.dead_letters,
         tasks=seen.tasks,
         outgoing=seen.outgoing,
+        injected=process.lasting_faults(now),
     )
 
 

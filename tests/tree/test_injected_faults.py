@@ -101,6 +101,22 @@ def test_a_fault_that_nothing_ends_is_named_with_what_ends_it(tmp_path: Path) ->
         assert "until" not in found.supervise("inject", "a", "slow", "--seconds", "0.1").stdout
 
 
+def test_status_names_a_fault_as_long_as_it_lasts(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        found.inject("a", "slow", rate=0.001)
+        found.inject("b", "drop", rate=0.001, seconds=600)
+        shown = found.supervise("status")
+        assert shown.returncode == 1
+        assert [line.partition(" lasts")[0] for line in shown.stdout.splitlines()[1:]] == [
+            "  a: slow was injected, and",
+            "  b: drop was injected, and",
+        ]
+        found.inject("b", "drop", seconds=0.01)
+        found.inject("a", "crash")
+        found.fork_server.wait_running("a", incarnation=2)
+        found.fork_server.wait(lambda: found.supervise("status").returncode == 0, "no fault lasts")
+
+
 def test_drop_loses_messages_for_the_ordered_time(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "drop", rate=1, seconds=1)

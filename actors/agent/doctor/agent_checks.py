@@ -32,6 +32,7 @@ from .pod_causes import cause, last_end, running_statuses
 _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR, CLIENT)
 _PORT: Final = re.compile(r"port (\d+)")
 _CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
+_INJECTED: Final = re.compile(r".* was injected, .*`(supervise inject \S+ crash)`")
 _RELIEFS: Final = MappingProxyType(
     {
         MEMORY_PRESSURE: "ps -eo rss,pid,args --sort=-rss | head: end what is too large, or give the pods limits",
@@ -85,6 +86,8 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
             yield failure("pressure", f"{reason.subject}: {reason.text}", remedy)
         elif pid := _CONTINUE.search(reason.text):
             yield made("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
+        elif injected := _INJECTED.match(reason.text):
+            yield made("agent", str(reason), injected[1])
         else:
             look = f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
             yield made("agent", str(reason), _REMEDIES.get(reason.subject, look))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
-from supervision.cli.health import Reason, TreeHealth, decide
+from supervision.cli.health import Reason, TreeHealth, decide, is_unhealthy
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.status import run
-from supervision.protocol import ActorState, Tree, Trouble
+from supervision.protocol import ActorState, LastingFault, Tree, Trouble
 
 
 def actor(name: str, **changes: object) -> ActorState:
@@ -58,6 +58,14 @@ CASES = [
     ),
     (actor("pleg", state="stopping", uptime=900.0, stopping_seconds=2.0), "stopping for 2.0s"),
     (
+        actor("pleg", injected=[LastingFault("drop")]),
+        "drop was injected, and lasts: `supervise inject pleg crash` ends it",
+    ),
+    (
+        actor("pleg", injected=[LastingFault("slow", 20.0)]),
+        "slow was injected, and lasts 20s more; `supervise inject pleg crash` ends it now",
+    ),
+    (
         actor("pleg", state="down", pid=0, last_incident="signal 3s ago", is_over=True),
         "down, last incident: signal 3s ago; its restart type is temporary, so it is not started again",
     ),
@@ -74,6 +82,15 @@ def test_one_unhealthy_actor_degrades_the_agent(ill: ActorState, text: str) -> N
 def test_without_the_root_supervisor_it_is_down() -> None:
     assert decide(tree(actor("root", pid=42)), stopped={42}).state == "down"
     assert decide(tree(actor("root", heartbeat_age=9.0))).state == "down"
+
+
+def test_the_tree_shows_which_actor_has_an_injected_fault() -> None:
+    assert is_unhealthy(actor("pleg", injected=[LastingFault("slow"), LastingFault("drop")])) == "slow, drop injected"
+    assert is_unhealthy(actor("pleg", injected=[LastingFault("hang")], heartbeat_age=9.0)) == "silent 9.0s"
+
+
+def test_a_slow_root_supervisor_is_not_down() -> None:
+    assert decide(tree(actor("root", injected=[LastingFault("slow")]))).state == "degraded"
 
 
 def test_a_program_has_no_heartbeat() -> None:

@@ -24,7 +24,8 @@ const COLUMNS = [["Actor", ""], ["State", ""], ["CPU", "number"], ["", ""], ["Me
 export function treeView(data, history, picked, pick, incidents, inject) {
   const rows = branches(data.tree.actors).map(([drawnName, actor]) => {
     const past = history.of(actor.name), rate = data.rates[actor.name];
-    const busy = actor.message ? `${shortName(actor.message)} ${duration(actor.busy_seconds)}` : "";
+    const busy = [actor.message ? `${shortName(actor.message)} ${duration(actor.busy_seconds)}` : "",
+      ...actor.injected.map((each) => `${each.fault} injected`)].filter(Boolean).join(", ");
     const cells = [
       element("span", { class: `name ${actor.kind}` }, drawnName),
       element("span", { class: actor.state }, actor.state),

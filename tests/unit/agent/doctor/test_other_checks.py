@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 from cryptography import x509
+from msgspec import structs
 
 from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate, checks
@@ -36,7 +37,7 @@ from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, RefusedStart
 from supervision.cli.health import decide
-from supervision.protocol import ActorState, Tree, Trouble
+from supervision.protocol import ActorState, LastingFault, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
 DAY = timedelta(days=1)
@@ -328,6 +329,12 @@ def test_each_reason_of_status_has_a_remedy() -> None:
         "kill -CONT 5, or wait: its supervisor replaces it",
         "supervise incidents --full; supervise logs shutdown_manager",
     }
+
+
+def test_an_injected_fault_that_lasts_is_named_with_the_command_that_ends_it() -> None:
+    slow = structs.replace(actor("pleg"), injected=[LastingFault("slow", 20.0)])
+    (found,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[slow]))
+    assert (found.level, found.remedy) == (Level.WARNING, "supervise inject pleg crash")
 
 
 def test_what_is_down_for_status_is_a_failure_for_the_doctor() -> None:
