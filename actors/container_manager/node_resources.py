@@ -6,7 +6,6 @@ cpu in thousandths of a core, everything else in bytes or units.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +15,15 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Amount, thresholds
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_cpu_list, parse_resource_list
+from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.quantity import ceil
+from actors.shared.linux.huge_page_pools import SYSTEM_POOLS, pool_bytes
 from actors.shared.linux.memory import total_memory
 
 STORAGE: Final = "ephemeral-storage"
 PIDS: Final = "pid"
 """The name of the reservation of process IDs."""
 _HARD_SIGNALS: Final = {"memory.available": "memory", "nodefs.available": STORAGE}
-_HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB\Z", re.ASCII)
-_UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
 
 class NodeResourceTotals(msgspec.Struct, frozen=True):
@@ -62,7 +61,7 @@ def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dic
         "memory": total_memory(f"{root}/proc"),
         **(_storage(root_dir) if config.localStorageCapacityIsolation else {}),
         "pods": most_pods(config, cores),
-        **huge_pages(f"{root}/sys/kernel/mm/hugepages"),
+        **pool_bytes(root + SYSTEM_POOLS),
     }
 
 
@@ -101,21 +100,6 @@ def most_pods(config: KubeletConfiguration, cores: int) -> int:
     return min(config.maxPods, per_core) if per_core > 0 else config.maxPods
 
 
-def huge_pages(directory: str) -> dict[str, int]:
-    """Bytes of huge pages by `hugepages-<size>`, such as `hugepages-2Mi`."""
-    try:
-        names = os.listdir(directory)
-    except OSError:
-        return {}
-    found: dict[str, int] = {}
-    for name in names:
-        match = _HUGE_PAGES.match(name)
-        if match:
-            size = int(match.group(1)) * 1024
-            found[f"hugepages-{_binary(size)}"] = size * int(Path(directory, name, "nr_hugepages").read_text("ascii"))
-    return found
-
-
 def reserved(config: KubeletConfiguration) -> dict[str, int]:
     """kubeReserved and systemReserved together, in the units of `capacity`. reservedSystemCPUs, whole CPUs by number,
     replaces their cpu."""
@@ -146,7 +130,7 @@ def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, i
 def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool = True) -> dict[str, int]:
     """Allocatable. Huge pages are subtracted from memory, because they cannot be used for anything else."""
     less = withheld(total, config, with_thresholds=with_thresholds)
-    less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if name.startswith("hugepages-"))
+    less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if is_huge_pages(name))
     return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
 
 
@@ -162,10 +146,3 @@ def withheld(total: dict[str, int], config: KubeletConfiguration, *, with_thresh
 
 def _hard_thresholds(config: KubeletConfiguration) -> list[tuple[str, Amount]]:
     return [(item.signal, item.amount) for item in thresholds(config) if item.grace_seconds == 0]
-
-
-def _binary(size: int) -> str:
-    for unit, suffix in _UNITS:
-        if size % unit == 0:
-            return f"{size // unit}{suffix}"
-    return str(size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actors.shared.kube.container import Container
+from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
 
@@ -20,7 +21,7 @@ def has_pod_resources(pod: Pod) -> bool:
     """Whether the pod itself requests cpu, memory or huge pages, besides its containers (KEP-2837)."""
     given = pod.spec.resources
     names = {*given.requests, *given.limits} if given is not None else set()
-    return any(name in {"cpu", "memory"} or name.startswith("hugepages-") for name in names)
+    return any(name in {"cpu", "memory"} or is_huge_pages(name) for name in names)
 
 
 def exclusive_cpus_of_pod(pod: Pod) -> int:

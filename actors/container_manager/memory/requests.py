@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from actors.container_manager.cpu.requests import has_pod_resources
 from actors.container_manager.topology.machine import MEMORY
 from actors.shared.kube.container import Container
+from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
 
@@ -22,7 +23,7 @@ def requested_memory(pod: Pod, container: Container) -> dict[str, int]:
     return {
         kind: size
         for kind, size in sorted(container_requests(container).items())
-        if kind == MEMORY or kind.startswith("hugepages-")
+        if kind == MEMORY or is_huge_pages(kind)
     }
 
 

@@ -11,14 +11,13 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.fields.resources import parse_cpu_list
+from actors.shared.linux.huge_page_pools import SYSTEM_POOLS, pool_bytes
 from actors.shared.linux.memory import total_memory
 
 Cpus = frozenset[int]
 MEMORY: Final = "memory"
 _NODE: Final = re.compile(r"node([0-9]+)\Z", re.ASCII)
-_PAGES: Final = re.compile(r"hugepages-([0-9]+)kB\Z", re.ASCII)
 _TOTAL: Final = re.compile(r"MemTotal:\s+([0-9]+) kB", re.ASCII)
-_UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
 
 class LogicalCpu(msgspec.Struct, frozen=True):
@@ -143,23 +142,13 @@ def _cache(directory: Path, socket: int) -> int:
 def _node(path: Path, number: int, nodes: list[int]) -> NumaNode:
     distances = [int(word) for word in _text(path / "distance").split()]
     total = _TOTAL.search(_text(path / "meminfo"))
-    memory = {MEMORY: int(total[1]) * 1024 if total else 0, **_huge_pages(path / "hugepages")}
+    memory = {MEMORY: int(total[1]) * 1024 if total else 0, **pool_bytes(f"{path}/hugepages")}
     return NumaNode(number, dict(zip(nodes, distances, strict=False)), memory)
 
 
 def _plain_memory(root: str) -> dict[str, int]:
     """The memory of the machine, for a kernel without NUMA."""
-    return {MEMORY: total_memory(f"{root}/proc"), **_huge_pages(Path(f"{root}/sys/kernel/mm/hugepages"))}
-
-
-def _huge_pages(directory: Path) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for path in _entries(directory):
-        if match := _PAGES.match(path.name):
-            size = int(match[1]) * 1024
-            unit, suffix = next(one for one in _UNITS if size % one[0] == 0)
-            found[f"hugepages-{size // unit}{suffix}"] = size * int(_text(path / "nr_hugepages") or 0)
-    return found
+    return {MEMORY: total_memory(f"{root}/proc"), **pool_bytes(root + SYSTEM_POOLS)}
 
 
 def _text(path: Path) -> str:

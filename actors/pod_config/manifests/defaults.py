@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from actors.shared.kube import codec
+from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.pods import container_sum, pod_limits
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.quantity_text import written
@@ -92,7 +93,7 @@ def _of_whole_pod(spec: dict[str, Any]) -> None:
         most, together = pod_limits(pod), container_sum(pod)
     except QuantityError:
         return
-    pages = {name: value for name, value in most.items() if name.startswith("hugepages-") and name not in given}
+    pages = {name: value for name, value in most.items() if is_huge_pages(name) and name not in given}
     if pages:
         _set(_sub(resources, "limits"), {name: written(name, value) for name, value in pages.items()})
     if resources.get("limits"):

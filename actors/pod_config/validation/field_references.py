@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from actors.shared.kube import formats
+from actors.shared.kube.huge_pages import PREFIX
 from actors.shared.kube.meta import FORMER_FIELDS, ObjectFieldSelector, ResourceFieldSelector
 from actors.shared.kube.quantity import QuantityError, parse
 
@@ -21,7 +22,7 @@ _KEYED: Final = re.compile(r"metadata\.(annotations|labels)\['(.*)'\]\Z", re.DOT
 _RESOURCES: Final = tuple(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
-_HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
+_HUGE_PAGES: Final = tuple(f"{side}.{PREFIX}" for side in ("limits", "requests"))
 _CPU_DIVISORS: Final = (parse("1m"), parse("1"))
 _BYTE_DIVISORS: Final = tuple(
     parse(f"1{unit}") for unit in ("", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")

@@ -9,6 +9,7 @@ from typing import Final
 
 from actors.shared.kube import formats
 from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, container_sum
@@ -17,7 +18,6 @@ from actors.shared.kube.quantity import QuantityError, parse
 from .field_check import FieldCheck
 
 _OF_PODS: Final = ("cpu", "memory")
-_HUGE_PAGES: Final = "hugepages-"
 
 
 def check_quantities(given: Mapping[str, Quantity], check: FieldCheck) -> dict[str, Fraction]:
@@ -69,7 +69,7 @@ def check_pod_resources(pod: Pod, check: FieldCheck) -> None:
     where = check.at("resources")
     for side, given in (("limits", resources.limits), ("requests", resources.requests)):
         for resource in given:
-            if resource not in _OF_PODS and not resource.startswith(_HUGE_PAGES):
+            if resource not in _OF_PODS and not is_huge_pages(resource):
                 where.at(side).item(resource).fail("a pod can have cpu, memory and hugepages-<size>")
     try:
         _compare_with_containers(pod, resources, check)

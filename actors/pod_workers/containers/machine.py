@@ -6,12 +6,13 @@ import os
 from glob import glob
 from pathlib import Path
 
+from actors.shared.kube.huge_pages import page_size
+from actors.shared.linux.huge_page_pools import SYSTEM_POOLS, page_sizes, resource_of
 from actors.shared.linux.memory import read_memory
 
 from .resources import ResourcesHost
 
 _V1_SWAP = "memory.memsw.limit_in_bytes"
-_PAGES = "/sys/kernel/mm/hugepages"
 _CGROUPS = "/sys/fs/cgroup"
 _SELINUX = "/sys/fs/selinux/enforce"
 _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
@@ -19,16 +20,11 @@ _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 def this_machine(root: str = "") -> ResourcesHost:
     """`root`: a directory with the files of a test machine."""
-    try:
-        names = sorted(os.listdir(root + _PAGES))
-    except OSError:
-        names = []
-    sizes = [int(name[10:-2]) for name in names if name.startswith("hugepages-") and name[10:-2].isdigit()]
     memory = read_memory(f"{root}/proc")
     unified = os.path.exists(f"{root}{_CGROUPS}/cgroup.controllers")
     return ResourcesHost(
         memory=memory["MemTotal"],
-        page_sizes=tuple(size_name(size) for size in sizes),
+        page_sizes=tuple(page_size(resource_of(size)) for size in page_sizes(root + SYSTEM_POOLS)),
         swap=memory.get("SwapTotal", 0),
         cgroup_v2=unified,
         accounts_swap=os.path.exists(_swap_file(root) if unified else f"{root}{_CGROUPS}/memory/{_V1_SWAP}"),
@@ -42,15 +38,6 @@ def _swap_file(root: str) -> str:
         if line.startswith("0::"):
             return f"{root}{_CGROUPS}{line[3:].rstrip('/')}/memory.swap.max"
     return ""
-
-
-def size_name(kilobytes: int) -> str:
-    """The name of a page size in cgroups. Pure."""
-    for unit in ("KB", "MB"):
-        if kilobytes < 1024:
-            return f"{kilobytes}{unit}"
-        kilobytes //= 1024
-    return f"{kilobytes}GB"
 
 
 def thermal_throttles(pattern: str = _THROTTLES) -> list[str]:

@@ -3,6 +3,7 @@ amount again is no change."""
 
 from __future__ import annotations
 
+from .huge_pages import is_huge_pages
 from .meta import Quantity
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -17,7 +18,7 @@ def written(resource: str, amount: int) -> str:
     """
     if resource == "cpu":
         return decimal(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
-    if resource in _BYTES or resource.startswith("hugepages-"):
+    if resource in _BYTES or is_huge_pages(resource):
         text = binary(amount)
         return text if text.endswith("i") else decimal(amount)
     return decimal(amount)

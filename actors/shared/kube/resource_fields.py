@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from .container import Container
+from .huge_pages import is_huge_pages
 from .meta import ResourceFieldSelector
 from .pod import Pod
 from .quantity import ceil, parse
@@ -26,7 +27,7 @@ def resource_field(
     """A request or limit of the container, in units of the divisor, rounded up. `allocatable`: of the node, cpu in
     thousandths, the rest in bytes. Raises ResourceFieldError, QuantityError."""
     kind, _, name = selector.resource.partition(".")
-    if kind not in ("limits", "requests") or not (name in _DEFAULTED or name.startswith("hugepages-")):
+    if kind not in ("limits", "requests") or not (name in _DEFAULTED or is_huge_pages(name)):
         raise ResourceFieldError(f"unsupported container resource : {selector.resource}")
     divisor = parse(selector.divisor) if selector.divisor else Fraction(0)
     value = _limit(pod, container, name, allocatable) if kind == "limits" else _request(container, name)

@@ -10,6 +10,7 @@ cgroup_tree.py       the cgroup file systems of a host: v1, v2 or hybrid
 command.py           runs a short host command with a clean environment and a deadline
 directories.py       creates directories and missing parents with a given mode
 host_addresses.py    the addresses of this host, from the kernel and from DNS
+huge_page_pools.py   the kernel's pools of huge pages, one for each page size
 inotify.py           watches files and directories with inotify(7), without blocking
 links.py             replaces symbolic links atomically
 listener_pid.py      which process listens on a Unix socket

@@ -7,11 +7,10 @@ import os
 from pathlib import Path
 from typing import Final
 
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import huge_page_pools, mountinfo, mounting
 from actors.shared.linux.directories import make_path
 
 _DIRECTORY_MODE: Final = 0o750
-_HUGE_PAGE_SIZES: Final = "/sys/kernel/mm/hugepages"
 
 
 def mount_memory(path: str, size: int, group: int | None) -> bool:
@@ -34,7 +33,7 @@ def mount_memory(path: str, size: int, group: int | None) -> bool:
 
 def mount_huge_pages(path: str, page_size: int, group: int | None) -> bool:
     """Mount a hugetlbfs. Returns True: huge pages are never swapped. Raises OSError."""
-    if not os.path.isdir(f"{_HUGE_PAGE_SIZES}/hugepages-{page_size // 1024}kB"):
+    if page_size not in huge_page_pools.page_sizes(huge_page_pools.SYSTEM_POOLS):
         raise OSError(errno.EINVAL, f"this node has no huge pages of {page_size} bytes", path)
     if mounted(path, "hugetlbfs") is None:
         options = "mode=0777" if group is None else f"mode=2777,gid={group}"

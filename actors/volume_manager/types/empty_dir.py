@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from actors.shared.kube.huge_pages import PREFIX, is_huge_pages
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_requests
 from actors.shared.kube.quantity import quantity_value
@@ -78,7 +79,7 @@ def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> 
     whole_pod = context.pod.spec.resources
     if whole_pod is not None:
         names |= whole_pod.limits.keys() | whole_pod.requests.keys()
-    requested = {name.removeprefix("hugepages-") for name in names if name.startswith("hugepages-")}
+    requested = {name.removeprefix(PREFIX) for name in names if is_huge_pages(name)}
     _, _, size = medium.partition("-")
     if size and size not in requested:
         return RejectedVolume(

@@ -7,7 +7,6 @@ from actors.container_manager.node_resources import (
     allocatable,
     capacity,
     enforced,
-    huge_pages,
     most_pids,
     most_pods,
     online_cpus,
@@ -60,15 +59,6 @@ def test_pods_per_core_lowers_the_most_pods_and_never_raises_it():
     assert most_pods(KubeletConfiguration(), 2) == 110
     assert most_pods(KubeletConfiguration(podsPerCore=10), 2) == 20
     assert most_pods(KubeletConfiguration(podsPerCore=100), 2) == 110
-
-
-def test_huge_pages_are_read_by_size(tmp_path):
-    for name, count in (("hugepages-2048kB", "3\n"), ("hugepages-1048576kB", "1\n"), ("hugepages-64kB", "0\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "nr_hugepages").write_text(count)
-
-    assert huge_pages(str(tmp_path)) == {"hugepages-2Mi": 6 << 20, "hugepages-1Gi": 1 << 30, "hugepages-64Ki": 0}
-    assert huge_pages(str(tmp_path / "none")) == {}
 
 
 def test_this_machine_is_measured(tmp_path):

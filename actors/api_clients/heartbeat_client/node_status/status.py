@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.shared.kube.extended_resources import is_extended
+from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.node_addresses import hostname_address
 from actors.shared.kube.quantity_text import written
 
@@ -140,7 +141,7 @@ def _resources(status: Json, facts: NodeStatusInput) -> None:
 
 
 def _without_huge_pages(status: Json, field: str) -> Json:
-    return {name: value for name, value in (status.get(field) or {}).items() if not name.startswith("hugepages-")}
+    return {name: value for name, value in (status.get(field) or {}).items() if not is_huge_pages(name)}
 
 
 def _quantities(amounts: dict[str, int]) -> Json:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.admission.request import AdmissionCheck, Demand, NodeState, PodAdmitAttributes, Refusal
+from actors.shared.kube.huge_pages import is_huge_pages
 
 _ALWAYS_CHECKED: Final = ("cpu", "memory", "ephemeral-storage")
-_OF_NODES_ONLY: Final = "hugepages-"
-"""A node that does not list a resource of this name has none of it."""
 
 
 def insufficient_resource(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
@@ -44,14 +43,13 @@ def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | 
 def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, int]]:
     """(resource, requested, used, capacity) in the kubelet's order. Extended resources that the Node object does not
     list are not checked: they may be resources of the whole cluster. Resources that a device plugin has already given
-    are not checked either, because the Node object may be older than the plugin."""
+    are not checked either, because the Node object may be older than the plugin. Huge pages are always checked: a node
+    that does not list a size has none of it."""
     extended = node.object.extended if node.object is not None else {}
     allocatable = {**{name: extended[name] for name in extended.keys() - demand.served}, **node.allocatable}
     yield "pods", 1, node.usage.pods, allocatable["pods"]
     others = sorted(
-        name
-        for name in demand.requests
-        if name not in _ALWAYS_CHECKED and (name in allocatable or name.startswith(_OF_NODES_ONLY))
+        name for name in demand.requests if name not in _ALWAYS_CHECKED and (name in allocatable or is_huge_pages(name))
     )
     for name in (*_ALWAYS_CHECKED, *others):
         yield name, demand.requests.get(name, 0), node.usage.requests.get(name, 0), allocatable.get(name, 0)

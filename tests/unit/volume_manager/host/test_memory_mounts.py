@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.linux import mountinfo, mounting
-from actors.volume_manager.host import memory_mounts
+from actors.shared.linux import huge_page_pools, mountinfo, mounting
 from actors.volume_manager.host.memory_mounts import mount_huge_pages, mount_memory
 
 
@@ -34,7 +33,7 @@ def mounts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mounts:
     mounts = Mounts()
     monkeypatch.setattr(mounting, "mount", mounts.mount)
     monkeypatch.setattr(mountinfo, "at", lambda point: [mount for mount in mounts.table if mount.point == point])
-    monkeypatch.setattr(memory_mounts, "_HUGE_PAGE_SIZES", str(tmp_path / "hugepages"))
+    monkeypatch.setattr(huge_page_pools, "SYSTEM_POOLS", str(tmp_path / "hugepages"))
     (tmp_path / "hugepages" / "hugepages-2048kB").mkdir(parents=True)
     return mounts
 
