@@ -1,14 +1,15 @@
 """Plain data and Thespian's own messages on the wire, for actors that are written for plain Thespian. No pickle.
 
 Plain data is msgpack's types, tuples, sets, times, actor addresses and registered Messages. Sending anything else
-raises TypeError. Exception: a program with its own system base (`objects=True`) also sends objects of the program's
-classes (`plain_objects.py`).
+raises TypeError. Exception: a program with its own system base (`objects=True`) also sends its classes and their
+objects (`plain_objects.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -62,7 +63,7 @@ def _message(kind: str, raw: bytes) -> Message:
     return msgspec.msgpack.decode(raw, type=found)
 
 
-_OBJECT = 11
+_OBJECT, _CLASS, _MEMBER = _OWN = (11, 14, 15)
 _PARTS: dict[type, tuple[int, Callable[[Any], list[Any]]]] = {
     tuple: (2, list),
     set: (3, list),
@@ -71,7 +72,7 @@ _PARTS: dict[type, tuple[int, Callable[[Any], list[Any]]]] = {
     ChildActorExited: (6, lambda m: [m.childAddress]),
     ChildExited: (6, lambda m: [m.childAddress]),
     DeadEnvelope: (7, lambda m: [m.deadAddress, m.deadMessage]),
-    PoisonMessage: (8, lambda m: [m.poisonMessage]),
+    PoisonMessage: (8, lambda m: [m.poisonMessage, m.details]),
     WakeupMessage: (9, lambda m: [m.delayPeriod, m.payload]),
     timedelta: (12, lambda t: [t.days, t.seconds, t.microseconds]),
     datetime: (13, lambda t: [t.isoformat()]),
@@ -90,6 +91,8 @@ _MAKERS: dict[int, Callable[..., Any]] = {
     _OBJECT: plain_objects.build,
     12: timedelta,
     13: datetime.fromisoformat,
+    _CLASS: plain_objects.class_named,
+    _MEMBER: plain_objects.member_named,
 }
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
@@ -110,8 +113,17 @@ def _pack(value: Any, objects: bool) -> Any:
     if isinstance(value, Message):
         return msgspec.msgpack.Ext(10, msgspec.msgpack.encode([type_name(kind), msgspec.msgpack.encode(value)]))
     if objects:
-        return _extension(_OBJECT, list(plain_objects.attributes(value)), objects)
+        return _own(value)
     raise TypeError(f"{kind.__qualname__} is not plain data: it cannot be sent without pickle")
+
+
+def _own(value: Any) -> msgspec.msgpack.Ext:
+    """A class of the program, a member of an enum, or an object. Raises TypeError."""
+    if isinstance(value, type):
+        return _extension(_CLASS, [plain_objects.name_of(value)], objects=True)
+    if isinstance(value, Enum):
+        return _extension(_MEMBER, list(plain_objects.member_names(value)), objects=True)
+    return _extension(_OBJECT, list(plain_objects.attributes(value)), objects=True)
 
 
 def _extension(code: int, parts: list[Any], objects: bool) -> msgspec.msgpack.Ext:
@@ -125,7 +137,7 @@ def _unpack(value: Any, objects: bool) -> Any:
         return {_unpack(key, objects): _unpack(item, objects) for key, item in value.items()}
     if isinstance(value, msgspec.msgpack.Ext):
         parts = msgspec.msgpack.decode(value.data)
-        if value.code == _OBJECT and not objects:
-            raise ValueError("an object of a class is not read here")
+        if value.code in _OWN and not objects:
+            raise ValueError("a class and its objects are not read here")
         return _MAKERS[value.code](*(parts if value.code == 10 else (_unpack(part, objects) for part in parts)))
     return value

@@ -1,6 +1,7 @@
 """Plain data and Thespian's messages without pickle."""
 
 from datetime import UTC, timedelta
+from enum import Enum, Flag
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,8 @@ def test_thespians_messages_arrive() -> None:
     assert unwrap(wrap(ChildActorExited(Address("a")))).childAddress == Address("a")
     letter = unwrap(wrap(DeadEnvelope(Address("a"), {"x": (1,)})))
     assert (letter.deadAddress, letter.deadMessage) == (Address("a"), {"x": (1,)})
-    assert unwrap(wrap(PoisonMessage("p"))).poisonMessage == "p"
+    poison = unwrap(wrap(PoisonMessage("p", "a traceback")))
+    assert (poison.poisonMessage, poison.details) == ("p", "a traceback")
     wakeup = unwrap(wrap(WakeupMessage(timedelta(seconds=2), "p")))
     assert (wakeup.delayPeriod, wakeup.payload) == (timedelta(seconds=2), "p")
 
@@ -114,7 +116,38 @@ def _local() -> object:
     return Local()
 
 
-@pytest.mark.parametrize("value", [_local(), Holder([1]), open, lambda: 0, ValueError("x"), 1j])
+class Colour(Enum):
+    RED = 1
+    CRIMSON = 1  # noqa: PIE796 - another name of the same member
+
+
+class Right(Flag):
+    READ = 1
+    WRITE = 2
+
+
+@pytest.mark.parametrize("value", [Order, Order.__class__, Colour, Colour.RED, Colour.CRIMSON, Right.WRITE])
+def test_a_class_and_a_member_of_an_enum_arrive_as_themselves(value: object) -> None:
+    assert unwrap(wrap([value], objects=True), objects=True)[0] is value
+    with pytest.raises(TypeError, match="cannot be sent without pickle"):
+        wrap(value)
+    with pytest.raises(WireError, match="not read here"):
+        unwrap(wrap(value, objects=True))
+
+
+def test_a_sum_of_flags_is_refused() -> None:
+    with pytest.raises(TypeError, match="has no name in Right"):
+        wrap(Right.READ | Right.WRITE, objects=True)
+
+
+def test_the_error_says_why_an_object_cannot_be_sent() -> None:
+    with pytest.raises(TypeError, match="Holder cannot be sent: an object of it is more than its attributes"):
+        wrap(Holder([1]), objects=True)
+
+
+@pytest.mark.parametrize(
+    "value", [_local(), type(_local()), Holder([1]), open, lambda: 0, ValueError("x"), 1j, type(None)]
+)
 def test_an_object_that_cannot_be_rebuilt_from_its_attributes_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
         wrap(value, objects=True)
