@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from actors.shared.kube.names import CONFIG_SOURCE
+
 HEADER: Final = ("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE")
 SPARE: Final = ("AGE", "RESTARTS", "READY", "NAMESPACE")
 """Columns that are left out on a narrow terminal, in this order."""
 WIDE: Final = ("IP", "SOURCE", "WORKER", "UID")
-_SOURCE: Final = "kubernetes.io/config.source"
 _MINUTE, _HOUR, _DAY, _YEAR_DAYS = 60, 3600, 86400, 365
 _TERMINAL: Final = ("Succeeded", "Failed")
 
@@ -38,7 +39,7 @@ def row(pod: Object, now: float, worker: str = "", *, removed: bool = False) -> 
 def source(pod: Object) -> str:
     """The source of the pod: file, http or api."""
     annotations = pod.get("metadata", {}).get("annotations") or {}
-    return str(annotations.get(_SOURCE, "api"))
+    return str(annotations.get(CONFIG_SOURCE, "api"))
 
 
 def readiness(pod: Object) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.shared.kube.extended_resources import is_extended
+from actors.shared.kube.names import ARCH_LABEL, HOSTNAME_LABEL, NODE_LABELS, OLD_ARCH_LABEL, OLD_OS_LABEL, OS_LABEL
 from actors.shared.linux.architecture import architecture
 from supervision.backoff import RetrySchedule
 
@@ -20,20 +21,6 @@ UNINITIALIZED: Final = {
     "value": "true",
     "effect": "NoSchedule",
 }
-RECONCILED_LABELS: Final = (
-    "kubernetes.io/hostname",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-    "node.kubernetes.io/instance-type",
-    "beta.kubernetes.io/instance-type",
-    "kubernetes.io/os",
-    "kubernetes.io/arch",
-    "beta.kubernetes.io/os",
-    "beta.kubernetes.io/arch",
-)
-"""Of an existing node, only these labels are set from the flags; other labels belong to users."""
 
 
 class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,11 +43,11 @@ def new_node(plan: RegistrationPlan) -> Json:
     """The node object to create, without its status."""
     arch = architecture()
     labels = {
-        "beta.kubernetes.io/arch": arch,
-        "beta.kubernetes.io/os": "linux",
-        "kubernetes.io/arch": arch,
-        "kubernetes.io/hostname": plan.name,
-        "kubernetes.io/os": "linux",
+        OLD_ARCH_LABEL: arch,
+        OLD_OS_LABEL: "linux",
+        ARCH_LABEL: arch,
+        HOSTNAME_LABEL: plan.name,
+        OS_LABEL: "linux",
         **plan.labels,
     }
     metadata: Json = {"name": plan.name, "labels": labels}
@@ -79,7 +66,7 @@ def reconciled(existing: Json, plan: RegistrationPlan) -> Json:
     node = copy.deepcopy(existing)
     labels = node.setdefault("metadata", {}).setdefault("labels", {})
     wanted = new_node(plan)["metadata"]["labels"]
-    for name in RECONCILED_LABELS:
+    for name in NODE_LABELS:  # other labels belong to users
         if wanted.get(name):
             labels[name] = wanted[name]
         elif name in wanted:  # --node-labels=topology.kubernetes.io/zone=

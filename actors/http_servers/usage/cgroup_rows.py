@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from actors.http_servers.exposition.text_format import Row, simple
-from actors.shared.cri.conversion import CONTAINER_NAME
 from actors.shared.cri.stats import FileSystem
+from actors.shared.kube.names import CONTAINER_NAME_LABEL
 from actors.shared.metrics.usage import CADVISOR
 from actors.shared.stats.sample import CgroupSample, Network, UsageSample
 from supervision.metrics import Catalogue
@@ -42,7 +42,7 @@ def cgroup_rows(sample: UsageSample, images: Mapping[str, str]) -> list[CgroupRo
         if pod.sandbox_measured is not None:
             one = pod.sandbox_measured
             box = pod.sandbox
-            name, image = box.labels.get(CONTAINER_NAME, ""), images.get(box.id, "")
+            name, image = box.labels.get(CONTAINER_NAME_LABEL, ""), images.get(box.id, "")
             own = labels(one.path, name=box.id, image=image, container=name, **whose)
             found.append(CgroupRow(own, one, started, pod.network))
         for inner in pod.containers:

@@ -15,10 +15,10 @@ from actors.shared.cri.crash_loop import (
 )
 from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
+from actors.shared.kube.names import CONTAINER_HASH
 
 from .actions import ContainerBackoff, Start
 
-HASH = "io.kubernetes.container.hash"
 END_UNSEEN = "Unknown"
 """containerd's reason for the end of a container that ended while containerd did not run."""
 
@@ -47,7 +47,7 @@ def _has_changed(container: Container, last: CriContainer) -> bool:
 
 
 def has_other_image(container: Container, last: CriContainer) -> bool:
-    created_hash = last.annotations.get(HASH, "")
+    created_hash = last.annotations.get(CONTAINER_HASH, "")
     return bool(created_hash) and created_hash != container_hash(container)
 
 

@@ -14,8 +14,8 @@ from actors.pod_workers.pod.desired_state import DEFAULT_GRACE_SECONDS
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode
-from actors.shared.kube.container import ContainerPort
-from actors.shared.kube.handlers import LifecycleHandler
+from actors.shared.kube.container import Container, ContainerPort
+from actors.shared.kube.handlers import LifecycleHandler, Probe
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
 from supervision.errors import UNREADABLE
@@ -43,15 +43,20 @@ def grace_of(instance: CriContainer, pod: Pod | None, override: int | None = Non
         if pod.metadata.deletionGracePeriodSeconds is not None:
             return pod.metadata.deletionGracePeriodSeconds
         container = find_container(pod, instance.name)
-        own = getattr(container, f"{probe}Probe", None)
+        own = _probe(container, probe) if container is not None else None
         if own is not None and own.terminationGracePeriodSeconds is not None:
-            return int(own.terminationGracePeriodSeconds)
+            return own.terminationGracePeriodSeconds
         if pod.spec.terminationGracePeriodSeconds is not None:
             return pod.spec.terminationGracePeriodSeconds
     for text in (annotated, instance.annotations.get(known.POD_TERMINATION_GRACE_PERIOD, "")):
         if _SECONDS.fullmatch(text):
             return int(text)
     return DEFAULT_GRACE_SECONDS
+
+
+def _probe(container: Container, kind: str) -> Probe | None:
+    """The probe that may end its container; None for any other reason of an end."""
+    return {"liveness": container.livenessProbe, "startup": container.startupProbe}.get(kind)
 
 
 def plan(instance: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> Termination:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 
+from actors.shared.kube.names import CONTAINER_HASH
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
@@ -15,8 +16,6 @@ from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
 from .program_names import check_program, has_entrypoint, is_too_long
 from .transport import Transport
-
-HASH_ANNOTATION = "io.kubernetes.container.hash"
 
 LONGEST_GRACE_SECONDS = (2**63 - 1) // 10**9
 """The longest timeout in seconds. Runtimes in Go count nanoseconds in 64 bits: a longer one would overflow and kill at
@@ -180,5 +179,5 @@ class ContainerCalls:
 
 def _is_usable(config: cri.ContainerConfig, existing: CriContainer) -> bool:
     """Whether `existing` was created from this config and has not been started."""
-    same_hash = existing.annotations.get(HASH_ANNOTATION) == config.annotations.get(HASH_ANNOTATION)
+    same_hash = existing.annotations.get(CONTAINER_HASH) == config.annotations.get(CONTAINER_HASH)
     return same_hash and existing.state is CriContainerState.CREATED

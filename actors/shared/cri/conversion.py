@@ -6,7 +6,13 @@ import posixpath
 
 import msgspec
 
-from actors.shared.kube.names import CONTAINER_TERMINATION_MESSAGE_PATH
+from actors.shared.kube.names import (
+    CONTAINER_NAME_LABEL,
+    CONTAINER_TERMINATION_MESSAGE_PATH,
+    POD_NAME_LABEL,
+    POD_NAMESPACE_LABEL,
+    POD_UID_LABEL,
+)
 from proto import cri_pb2 as cri
 from supervision.errors import UNREADABLE
 
@@ -23,11 +29,6 @@ from .model import (
     RuntimeStatus,
     Sandbox,
 )
-
-POD_NAME = "io.kubernetes.pod.name"
-POD_NAMESPACE = "io.kubernetes.pod.namespace"
-POD_UID = "io.kubernetes.pod.uid"
-CONTAINER_NAME = "io.kubernetes.container.name"
 
 _STATES = {
     cri.CONTAINER_CREATED: CriContainerState.CREATED,
@@ -108,10 +109,10 @@ def listed_container(container: cri.Container) -> CriContainer:
     labels = dict(container.labels)
     return CriContainer(
         id=id_of(container.id),
-        name=part(container.metadata.name or labels.get(CONTAINER_NAME, "")),
-        pod_uid=part(labels.get(POD_UID, "")),
-        pod_name=part(labels.get(POD_NAME, "")),
-        pod_namespace=part(labels.get(POD_NAMESPACE, "")),
+        name=part(container.metadata.name or labels.get(CONTAINER_NAME_LABEL, "")),
+        pod_uid=part(labels.get(POD_UID_LABEL, "")),
+        pod_name=part(labels.get(POD_NAME_LABEL, "")),
+        pod_namespace=part(labels.get(POD_NAMESPACE_LABEL, "")),
         sandbox_id=container.pod_sandbox_id,
         attempt=attempt_of(container.metadata.attempt),
         state=container_state(container.state),
@@ -129,10 +130,10 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
     labels = dict(status.labels)
     return CriContainer(
         id=id_of(status.id),
-        name=part(status.metadata.name or labels.get(CONTAINER_NAME, "")),
-        pod_uid=part(labels.get(POD_UID, "")),
-        pod_name=part(labels.get(POD_NAME, "")),
-        pod_namespace=part(labels.get(POD_NAMESPACE, "")),
+        name=part(status.metadata.name or labels.get(CONTAINER_NAME_LABEL, "")),
+        pod_uid=part(labels.get(POD_UID_LABEL, "")),
+        pod_name=part(labels.get(POD_NAME_LABEL, "")),
+        pod_namespace=part(labels.get(POD_NAMESPACE_LABEL, "")),
         sandbox_id=sandbox_id,
         attempt=attempt_of(status.metadata.attempt),
         state=container_state(status.state),
@@ -241,5 +242,5 @@ def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
         container_id=event.container_id,
         kind=_EVENTS.get(event.container_event_type, EventKind.UNKNOWN),
         created_ns=_time(event.created_at),
-        pod_uid=part(sandbox.metadata.uid or sandbox.labels.get(POD_UID, "")),
+        pod_uid=part(sandbox.metadata.uid or sandbox.labels.get(POD_UID_LABEL, "")),
     )

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
+from actors.shared.kube.names import CONTAINER_RESTART_COUNT
+
 _COUNT = re.compile("[0-9]{1,9}")
 """The largest attempt of a CRI message. An annotation may hold any number."""
 _GIVEN_UP = re.compile(
@@ -117,7 +119,7 @@ class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def restart_count(self) -> int:
         """From the annotation (another incarnation or the kubelet may have written it); without one, the attempt."""
-        text = self.annotations.get("io.kubernetes.container.restartCount", "")
+        text = self.annotations.get(CONTAINER_RESTART_COUNT, "")
         return int(text) if _COUNT.fullmatch(text) else self.attempt
 
 

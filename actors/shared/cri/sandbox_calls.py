@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from actors.shared.kube.names import POD_UID_LABEL
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
@@ -35,7 +36,7 @@ class SandboxCalls:
             return id_of((await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id)
 
         async def find() -> ExistingObject | None:
-            listed = await self.list_pod_sandboxes({conversion.POD_UID: config.metadata.uid})
+            listed = await self.list_pod_sandboxes({POD_UID_LABEL: config.metadata.uid})
             identity = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
             for one in listed:
                 if identity == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from google.protobuf.message import Message
 
+from actors.shared.kube.names import POD_UID_LABEL
 from actors.shared.linux.psi import Pressure, Psi
 from proto import cri_pb2 as cri
 
-from .conversion import POD_UID
 from .stats import (
     ContainerStats,
     CpuUsage,
@@ -73,7 +73,7 @@ def container_stats(stats: cri.ContainerStats) -> ContainerStats:
     return ContainerStats(
         id=attributes.id,
         name=attributes.metadata.name,
-        pod_uid=attributes.labels.get(POD_UID, ""),
+        pod_uid=attributes.labels.get(POD_UID_LABEL, ""),
         cpu=_cpu(stats.cpu) if stats.HasField("cpu") else None,
         memory=_memory(stats.memory) if stats.HasField("memory") else None,
         swap=_swap(stats.swap) if stats.HasField("swap") else None,

@@ -27,4 +27,23 @@ SOURCE_FILE, SOURCE_HTTP, SOURCE_API = "file", "http", "api"
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """At and above this a pod is critical: never evicted, oom_score_adj as for Guaranteed."""
-NODE_CRITICAL_CLASS = "system-node-critical"
+NODE_CRITICAL_CLASS, CLUSTER_CRITICAL_CLASS = "system-node-critical", "system-cluster-critical"
+
+HOSTNAME_LABEL, OS_LABEL, ARCH_LABEL = "kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"
+OLD_OS_LABEL, OLD_ARCH_LABEL = "beta.kubernetes.io/os", "beta.kubernetes.io/arch"
+ZONE_LABEL, REGION_LABEL = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+OLD_ZONE_LABEL, OLD_REGION_LABEL = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+NODE_LABELS = (
+    HOSTNAME_LABEL,
+    ZONE_LABEL,
+    REGION_LABEL,
+    OLD_ZONE_LABEL,
+    OLD_REGION_LABEL,
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    OS_LABEL,
+    ARCH_LABEL,
+    OLD_OS_LABEL,
+    OLD_ARCH_LABEL,
+)
+"""The labels of its own node that a node agent sets."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from actors.shared.cri.model import CriContainerState
-from actors.shared.kube.names import SYSTEM_CRITICAL_PRIORITY
+from actors.shared.kube.names import CLUSTER_CRITICAL_CLASS, NODE_CRITICAL_CLASS, SYSTEM_CRITICAL_PRIORITY
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
 
@@ -21,8 +21,8 @@ DEFAULT_GRACE_SECONDS: Final = 30
 HIGHEST_PRIORITY: Final = 2**31 - 1
 _OVER: Final = ("terminated", "rejected")
 CLASSES: Final = {
-    "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1000,
-    "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
+    NODE_CRITICAL_CLASS: SYSTEM_CRITICAL_PRIORITY + 1000,
+    CLUSTER_CRITICAL_CLASS: SYSTEM_CRITICAL_PRIORITY,
 }
 """The priority classes that every cluster has. The API server resolves them, except for pods from files."""
 

@@ -8,11 +8,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from actors.shared.kube.meta import ObjectMeta
+from actors.shared.kube.names import OLD_REGION_LABEL, OLD_ZONE_LABEL, REGION_LABEL, ZONE_LABEL
 from actors.shared.kube.node_selector import NodeSelector, NodeSelectorTerm, Requirement
 from actors.shared.kube.persistent_volumes import PersistentVolume, VolumeNodeAffinity
 
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-OLD_ZONE, OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 GCE_ZONE: Final = "topology.gke.io/zone"
 VSPHERE_KEYS: Final = ("topology.csi.vmware.com/zone", "topology.csi.vmware.com/region")
 _DELIMITER: Final = "__"
@@ -21,7 +20,7 @@ _DELIMITER: Final = "__"
 
 def zones_of(meta: ObjectMeta) -> list[str]:
     """The zones in the labels of a volume."""
-    text = meta.labels.get(OLD_ZONE) or meta.labels.get(ZONE, "")
+    text = meta.labels.get(OLD_ZONE_LABEL) or meta.labels.get(ZONE_LABEL, "")
     return text.split(_DELIMITER) if text else []
 
 
@@ -44,11 +43,11 @@ def translated_topology(volume: PersistentVolume, zone: str, region: str) -> Vol
     """
     affinity, labels = volume.spec.nodeAffinity, volume.metadata.labels
     keys = set(_keys(affinity))
-    old = ZONE not in keys and (OLD_ZONE in keys or (ZONE not in labels and OLD_ZONE in labels))
-    found = _replace_label(affinity, OLD_ZONE if old else ZONE, zone, labels)
+    old = ZONE_LABEL not in keys and (OLD_ZONE_LABEL in keys or (ZONE_LABEL not in labels and OLD_ZONE_LABEL in labels))
+    found = _replace_label(affinity, OLD_ZONE_LABEL if old else ZONE_LABEL, zone, labels)
     if region:
-        return _replace_label(found, OLD_REGION if old else REGION, region, labels)
-    return _rename_key(found, OLD_REGION, REGION) if old else found
+        return _replace_label(found, OLD_REGION_LABEL if old else REGION_LABEL, region, labels)
+    return _rename_key(found, OLD_REGION_LABEL, REGION_LABEL) if old else found
 
 
 def _keys(affinity: VolumeNodeAffinity | None) -> Iterator[str]:

@@ -12,6 +12,7 @@ import msgspec
 
 from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.huge_pages import is_huge_pages
+from actors.shared.kube.names import ARCH_LABEL, OS_LABEL
 from actors.shared.kube.node_addresses import hostname_address
 from actors.shared.kube.quantity_text import written
 
@@ -100,7 +101,7 @@ def _set(status: Json, field: str, value: list[Any]) -> None:
 def _labels(node: Json, facts: NodeStatusInput) -> None:
     """The labels that the agent repairs at each sync; the others are reconciled when it registers."""
     node.setdefault("metadata", {}).setdefault("labels", {}).update(
-        {"kubernetes.io/os": "linux", "kubernetes.io/arch": facts.machine.architecture}
+        {OS_LABEL: "linux", ARCH_LABEL: facts.machine.architecture}
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
+from actors.shared.kube.names import OS_LABEL
 
-OS_LABEL: Final = "kubernetes.io/os"
 OS: Final = "linux"
 
 

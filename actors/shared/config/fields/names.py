@@ -6,22 +6,11 @@ import ipaddress
 import re
 from typing import Final
 
+from actors.shared.kube.names import NODE_LABELS
+
 _PART: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z", re.ASCII)
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII)
 
-KUBELET_LABELS: Final = frozenset({
-    "kubernetes.io/hostname",
-    "kubernetes.io/arch",
-    "kubernetes.io/os",
-    "beta.kubernetes.io/arch",
-    "beta.kubernetes.io/os",
-    "beta.kubernetes.io/instance-type",
-    "node.kubernetes.io/instance-type",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-})  # fmt: skip
 _OPEN_NAMESPACES: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
 
 
@@ -52,7 +41,7 @@ def wrong_node_label(key: str) -> str:
     namespace = key.rpartition("/")[0]
     if not _is_in(namespace, ("kubernetes.io", "k8s.io")):
         return ""
-    if key in KUBELET_LABELS or _is_in(namespace, _OPEN_NAMESPACES):
+    if key in NODE_LABELS or _is_in(namespace, _OPEN_NAMESPACES):
         return ""
     return "a node must not set this label of kubernetes.io or k8s.io on itself"
 

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from actors.pod_workers.phases.actions import PodActions
-from actors.pod_workers.phases.next_start import HASH
 from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container
+from actors.shared.kube.names import CONTAINER_HASH
 from actors.shared.kube.pod import Pod
 from tests.support.pod_states import NOW, pod, ran, runtime
 
@@ -30,7 +30,7 @@ def starts(actions: PodActions) -> list[tuple[str, int]]:
 
 
 def other_image(container: CriContainer) -> CriContainer:
-    return msgspec.structs.replace(container, annotations={HASH: "of another image"})
+    return msgspec.structs.replace(container, annotations={CONTAINER_HASH: "of another image"})
 
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])

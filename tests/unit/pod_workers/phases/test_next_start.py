@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from actors.pod_workers.phases.actions import ContainerBackoff, Start
-from actors.pod_workers.phases.next_start import END_UNSEEN, HASH, NextStarts
+from actors.pod_workers.phases.next_start import END_UNSEEN, NextStarts
 from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState
 from actors.shared.kube.container import Container
+from actors.shared.kube.names import CONTAINER_HASH
 from tests.support.pod_states import NOW, ran, runtime
 
 CONTAINER = Container(name="a", image="i")
@@ -51,7 +52,7 @@ def test_a_first_restart_that_failed_in_a_sandbox_that_was_being_stopped_does_no
 
 
 def test_a_container_with_another_image_does_not_wait_and_has_no_crashes_before():
-    assert next_of(crashed(2, annotations={HASH: "of another image"})) == Start(CONTAINER, 3, 1)
+    assert next_of(crashed(2, annotations={CONTAINER_HASH: "of another image"})) == Start(CONTAINER, 3, 1)
 
 
 def test_a_first_kill_for_a_restart_counts_as_no_crash():

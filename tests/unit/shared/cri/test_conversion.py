@@ -18,6 +18,7 @@ from actors.shared.cri.model import (
     PodRuntime,
     Sandbox,
 )
+from actors.shared.kube import names
 from actors.shared.linux.psi import Pressure, Psi
 from proto import cri_pb2 as cri
 
@@ -204,7 +205,7 @@ NO_PARTS = ["", ".", "..", "../../etc/passwd", "a/b", "a\0b", "ü" * 128]
 
 @pytest.mark.parametrize("text", NO_PARTS)
 def test_a_name_that_cannot_be_a_part_of_a_path_is_none(text: str) -> None:
-    labels = dict.fromkeys((conversion.POD_UID, conversion.POD_NAME, conversion.POD_NAMESPACE), text)
+    labels = dict.fromkeys((names.POD_UID_LABEL, names.POD_NAME_LABEL, names.POD_NAMESPACE_LABEL), text)
     metadata, pod = cri.ContainerMetadata(name=text), cri.PodSandboxMetadata(name=text, uid=text, namespace=text)
     for container in (
         conversion.listed_container(cri.Container(id="i", metadata=metadata, labels=labels)),
