@@ -8,7 +8,6 @@ import itertools
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from thespian.actors import Actor as ThespianActor
@@ -24,7 +23,7 @@ from .message import Message, Question
 from .protocol import MessageCount
 from .steps import StepObserver, Steps
 from .task_context import InputRecord, Work
-from .timers import Timers
+from .timers import Period, Timers, seconds_of
 from .virtual_clock import VirtualClock
 
 
@@ -150,9 +149,9 @@ class FakePort:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self._timers.every(seconds, call, jitter, immediately)
 
-    def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
+    def wakeupAfter(self, period: Period, payload: Any = None) -> None:
         message = WakeupMessage(period, payload)
-        self.after(period.total_seconds(), lambda: self._receive(message))
+        self.after(seconds_of(period), lambda: self._receive(message))
 
     def _receive(self, message: WakeupMessage) -> Any:
         return None if self._actor is None else self._actor.receiveMessage(message, self.address)

@@ -7,7 +7,6 @@ import itertools
 import socket
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -28,6 +27,7 @@ from .process_messages import DISPOSABLE_GRACE_SECONDS, CreateActor
 from .protocol import FORK_SERVER, MessageCount, Shutdown
 from .running import ActorRunner
 from .task_context import InputRecord, Work
+from .timers import Period, seconds_of
 from .uplink import Uplink
 from .wire import Frame
 
@@ -159,9 +159,9 @@ class ActorPort:
         self._runner.work_for(work)
 
     # -- calls of Thespian's Actor --------------------------------------------------------------------------------
-    def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
+    def wakeupAfter(self, period: Period, payload: Any = None) -> None:
         message = WakeupMessage(period, payload)
-        self.after(period.total_seconds(), lambda: self.inbox.put(message, Address(self.name)))
+        self.after(seconds_of(period), lambda: self.inbox.put(message, Address(self.name)))
 
     def createActor(
         self, actor_class: type | str, requirements: Any, global_name: str | None, source_hash: str | None = None

@@ -8,8 +8,10 @@ an exception in a handler ends the actor (its parent gets ChildActorExited), and
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
+import math
 import os
 import shutil
 import subprocess
@@ -18,7 +20,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,12 @@ from .outbox import QueuedMessage
 from .payload import unwrap, wrap
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
+from .timers import Period, seconds_of
 from .wire import Frame, WireError, encode
 
 _START_SECONDS = 20.0
 _SEND_SECONDS = 10.0
+_LINK_POLL_SECONDS = 0.001
 _numbers = itertools.count(1)
 
 
@@ -80,6 +83,8 @@ class ExternalMailbox:
         self._dead_letters = DeadLetterRoute(self)
         self._mail: deque[Any] = deque()
         self._error: BaseException | None = None
+        self._news = asyncio.Event()
+        """There is mail, or the error."""
         self._inbox = Inbox(self)
         self._server = self.loop.run_until_complete(serve(self._inbox, self.flusher, names.listen(self.name, 1)))
         names.publish(self.name, 1)
@@ -96,18 +101,23 @@ class ExternalMailbox:
         link = self._links.to(name)
         message = wrap(payload, objects=True)
         link.send(QueuedMessage(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
-        self._run_until(lambda: not link.waiting and not link.unsent, _SEND_SECONDS)
+        self._run_until(lambda: not link.waiting and not link.unsent, _SEND_SECONDS, poll=_LINK_POLL_SECONDS)
 
     def listen(self, timeout: float | None) -> Any:
         """The next payload, or None."""
         self._run_until(lambda: bool(self._mail), timeout)
         return self._mail.popleft() if self._mail else None
 
-    def _run_until(self, condition: Callable[[], bool], timeout: float | None) -> None:
+    def _run_until(self, condition: Callable[[], bool], timeout: float | None, poll: float = math.inf) -> None:
+        """`poll`: seconds between two looks at the condition while nothing is new."""
+        end = math.inf if timeout is None else self.loop.time() + timeout
+
         async def wait() -> None:
-            end = None if timeout is None else self.loop.time() + timeout
-            while not (condition() or self._error) and (end is None or self.loop.time() < end):  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
+            while not (condition() or self._error) and (left := end - self.loop.time()) > 0:
+                self._news.clear()
+                pause = min(left, poll)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), pause if pause < math.inf else None)
 
         self.loop.run_until_complete(wait())
         if self._error is not None:
@@ -117,6 +127,7 @@ class ExternalMailbox:
     def dispatch(self, message: Any, sender: Address) -> None:
         try:
             self._mail.append(unwrap(message, objects=True))
+            self._news.set()
         except WireError as error:
             self.count_refused(error)
 
@@ -126,6 +137,7 @@ class ExternalMailbox:
     def crash(self, message: str, error: BaseException) -> None:
         """The mailbox is broken: the program's call raises the error."""
         self._error = error
+        self._news.set()
 
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         if name != DEAD_LETTERS:
@@ -193,14 +205,13 @@ class NativeBase:
     def tell(self, address: ActorAddress, message: Any) -> None:
         self._endpoint.tell(str(address.addressDetails), message)
 
-    def listen(self, timeout: float | timedelta | None = None) -> Any:
-        return self._endpoint.listen(timeout.total_seconds() if isinstance(timeout, timedelta) else timeout)
+    def listen(self, timeout: Period | None = None) -> Any:
+        return self._endpoint.listen(None if timeout is None else seconds_of(timeout))
 
-    def ask(self, address: ActorAddress, message: Any, timeout: float | timedelta | None = None) -> Any:
+    def ask(self, address: ActorAddress, message: Any, timeout: Period | None = None) -> Any:
         """The next message that is not Thespian's own, such as a late DeadEnvelope; None after `timeout`."""
         self.tell(address, message)
-        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-        end = None if seconds is None else time.monotonic() + seconds
+        end = None if timeout is None else time.monotonic() + seconds_of(timeout)
         while True:
             answer = self.listen(None if end is None else max(0.0, end - time.monotonic()))
             if not isinstance(answer, ActorSystemMessage):

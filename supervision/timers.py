@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from .actor import Timer
@@ -12,8 +13,15 @@ from .actor import Timer
 CallLater = Callable[[float, Callable[[], None]], Timer]
 """(seconds from now, function) -> a cancellable handle, like `loop.call_later`."""
 
+Period = timedelta | float
+"""A time in Thespian's calls: a timedelta, or seconds."""
+
 Run = Callable[[Callable[[], Any], str], "asyncio.Task[Any] | None"]
 """Calls the function; returns the task if it is a coroutine. Never raises: it handles failures itself."""
+
+
+def seconds_of(period: Period) -> float:
+    return period.total_seconds() if isinstance(period, timedelta) else period
 
 
 class Timers:

@@ -15,7 +15,6 @@ import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -50,7 +49,7 @@ from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
 from supervision.listeners import Make
 from supervision.message import Message
 from supervision.process_messages import Hello
-from supervision.timers import Timers
+from supervision.timers import Period, Timers
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.fake_cri import FakeRuntime
 from tests.support.managed_host import ASK, Host
@@ -108,7 +107,7 @@ class _Port:
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         return self._node.dispose(function, arguments)
 
-    def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
+    def wakeupAfter(self, period: Period, payload: Any = None) -> None:
         raise NotImplementedError
 
     def run(self, call: Callable[[], Any], name: str) -> asyncio.Task[Any] | None:

@@ -38,6 +38,9 @@ class Parent(Actor):
         elif message == "wake":
             self.client = sender
             self.wakeupAfter(timedelta(seconds=0.1), payload="soon")
+        elif message == "wake after seconds":
+            self.client = sender
+            self.wakeupAfter(0.1, payload="in seconds")
         elif message == "child address":
             self.send(sender, ["child address", self.child])
         elif isinstance(message, WakeupMessage):

@@ -173,6 +173,7 @@ def test_a_dead_letter_goes_to_the_current_handlers_only(system: Any) -> None:
 def test_wakeup_after(system: Any) -> None:
     parent = system.createActor(Parent)
     assert _answers(system, parent, "wake", ["woken", "soon"])
+    assert _answers(system, parent, "wake after seconds", ["woken", "in seconds"])
 
 
 def test_a_parent_gets_the_exit_of_its_child(system: Any) -> None:
