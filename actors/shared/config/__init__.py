@@ -5,6 +5,7 @@ loading.py             makes the Agent from argv and files
 feature_gates.py       the gates of the release; feature_gate_table.py: stage, default, dependencies of each
 commands.py            `supervise config check|show|explain`; shown_fields.py: what `show` shows
 documentation.py       the documentation of fields, flags and gates; explained_keys.py: of the keys of maps
+explanation.py         what `config explain` says of one of them, as fields and as text
 paths.py               the agent's paths, by its root directory
 errors.py              problems, each with file, field and rule
 version.py             the release

@@ -191,25 +191,28 @@ def show(words: Sequence[str], form: str, out: TextIO) -> int:
 
 
 def explain(words: Sequence[str], form: str, out: TextIO, effect: Callable[[str], str] = lambda field: "") -> int:
-    """Document fields, flags and gates. `effect`: what a change of a top-level field does to a running agent."""
+    """Document fields, flags and gates. `effect`: what a change of a top-level field does to a running agent.
+    A document for programs maps each name to its `ConfigExplanation`."""
     from supervision.cli.text import folded, terminal_columns, wrapped
 
     from .documentation import entries, similar
-    from .documentation import explain as text_of
+    from .documentation import explain as explanation_of
+    from .explanation import as_text
 
-    found = {word: text_of(word, effect) for word in words}
-    if unknown := [word for word, text in found.items() if not text]:
+    every = [] if words else entries()
+    named = {word: explanation_of(word, effect) for word in words}
+    if unknown := [word for word, explanation in named.items() if explanation is None]:
         meant = {word: similar(word) or "; `supervise config explain` lists the fields" for word in unknown}
         rules = {word: f"no such field, flag or feature gate{text}" for word, text in meant.items()}
         raise ConfigErrors([ConfigProblem(word, "", rule) for word, rule in rules.items()])
     if form:
-        texts = found or {entry.path: entry.text for entry in entries()}
-        out.write(document_text(texts, form) + "\n")
+        found = named or {entry.path: explanation_of(entry.path, effect) for entry in every}
+        out.write(document_text(found, form) + "\n")
         return 0
     columns = terminal_columns(out)
-    for text in found.values():
-        out.write(folded(text, columns) + "\n")
-    for entry in () if words else entries():
+    for explanation in named.values():
+        out.write(folded(as_text(explanation) if explanation else "", columns) + "\n")
+    for entry in every:
         line = f"{entry.path:<55} {entry.text}"
         below = [entry.path, *wrapped(entry.text, columns, "    ")]
         out.write("\n".join(below if columns and len(line) > columns else [line]) + "\n")

@@ -17,8 +17,8 @@ import msgspec
 from supervision.strict import fields_of
 from supervision.suggestions import close_to, did_you_mean
 
-from .errors import shown
 from .explained_keys import KEYS, find, names
+from .explanation import ConfigExplanation, shown_default
 from .feature_gates import GATES
 from .fields import groups, kubelet_configuration
 from .fields.duration import Duration
@@ -34,7 +34,8 @@ class FieldEntry(NamedTuple):
 
     path: str
     kind: str
-    default: str
+    default: Any
+    """As plain data; None: unset; UNSET: it is an object, whose fields have the defaults."""
     text: str
 
 
@@ -65,7 +66,8 @@ def _walk(kind: type[msgspec.Struct], value: Any, prefix: str) -> Iterator[Field
     for name, hint in fields_of(kind)[0].items():
         path, default = f"{prefix}{name}", getattr(value, name)
         inner = _struct_in(hint)
-        plain = "" if inner is not None and not isinstance(default, list) and default is not None else _default(default)
+        is_object = inner is not None and not isinstance(default, list) and default is not None
+        plain = msgspec.UNSET if is_object else msgspec.to_builtins(default, enc_hook=str)
         yield FieldEntry(path, _kind(hint), plain, texts()[kind.__name__, name])
         if inner is not None:
             yield from _walk(inner, inner(), f"{path}[]." if get_origin(hint) is list else f"{path}.")
@@ -76,10 +78,6 @@ def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
         if isinstance(option, type) and issubclass(option, msgspec.Struct):
             return option
     return None
-
-
-def _default(value: Any) -> str:
-    return "unset" if value is None else shown(value)
 
 
 def _kind(hint: Any) -> str:
@@ -94,22 +92,27 @@ def _kind(hint: Any) -> str:
     return names.get(hint, "object")
 
 
-def explain(name: str, effect: Callable[[str], str] = lambda field: "") -> str:
-    """The documentation of a field path, `--flag` or feature gate; '' if there is no such name.
+def explain(name: str, effect: Callable[[str], str] = lambda field: "") -> ConfigExplanation | None:
+    """The documentation of a field path, `--flag` or feature gate; None if there is no such name.
 
-    `effect`: what a change of a top-level field does to a running agent, '' for no line about it.
+    `effect`: what a change of a top-level field does to a running agent, '' if that is not known.
     """
     if name.startswith("-"):
         return _flag(name.lstrip("-").replace("_", "-"), effect)
     if name in GATES:
         gate = GATES[name]
-        locked = ", locked" if gate.locked else ""
-        text = f"{name}: feature gate, {gate.stage}, {'on' if gate.default else 'off'} by default{locked}"
-        return "\n".join([text, *_change("featureGates", effect)])
+        return ConfigExplanation(
+            kind="feature gate",
+            name=name,
+            stage=gate.stage,
+            locked=gate.locked,
+            default=gate.default,
+            change=effect("featureGates"),
+        )
     found = {entry.path: entry for entry in entries()}
     named = find(name, {path: entry.kind for path, entry in found.items()})
     if named is None:
-        return ""
+        return None
     if named.path == "featureGates" and named.inside:
         return explain(named.inside, effect)
     entry = found[named.path]
@@ -126,36 +129,33 @@ def similar(name: str) -> str:
     return f", did you mean {' or '.join(found)}?" if found else ""
 
 
-def _change(field: str, effect: Callable[[str], str]) -> list[str]:
-    text = effect(field)
-    return [f"  change:  {text}"] if text else []
+def _field(entry: FieldEntry, found: dict[str, FieldEntry], effect: Callable[[str], str]) -> ConfigExplanation:
+    return ConfigExplanation(
+        kind="field",
+        name=entry.path,
+        type=entry.kind,
+        text=entry.text,
+        default=entry.default,
+        flag=f"--{FLAG_OF_FIELD[entry.path].name}" if entry.path in FLAG_OF_FIELD else "",
+        rules=tuple(rules_of(entry.path.replace("[]", ""))),
+        change=effect(_top(entry.path)),
+        keys=KEYS.get(entry.path, ()) if entry.path != "featureGates" else (),
+        fields=tuple(path for path in found if path.startswith((f"{entry.path}.", f"{entry.path}[]."))),
+    )
 
 
-def _field(entry: FieldEntry, found: dict[str, FieldEntry], effect: Callable[[str], str]) -> str:
-    lines = [f"{entry.path}: {entry.kind}", f"  {entry.text}"]
-    if entry.default:
-        lines.append(f"  default: {entry.default}")
-    if entry.path in FLAG_OF_FIELD:
-        lines.append(f"  flag:    --{FLAG_OF_FIELD[entry.path].name}")
-    lines += [f"  rule:    {rule}" for rule in rules_of(entry.path.replace("[]", ""))]
-    lines += _change(_top(entry.path), effect)
-    if keys := KEYS.get(entry.path, ()) if entry.path != "featureGates" else ():
-        lines.append(f"  keys:    {', '.join(keys)}")
-    inside = [path for path in found if path.startswith((f"{entry.path}.", f"{entry.path}[]."))]
-    lines += [f"  has:     {path}" for path in inside]
-    return "\n".join(lines)
-
-
-def _inside(entry: FieldEntry, inside: str, effect: Callable[[str], str]) -> str:
+def _inside(entry: FieldEntry, inside: str, effect: Callable[[str], str]) -> ConfigExplanation:
     """An element of a list, or the value of a key."""
-    where = entry.path + (inside if inside == "[]" else f".{inside}")
-    kind = entry.kind.partition("list of " if inside == "[]" else "map to ")[2]
     what = "one of the list" if inside == "[]" else f"key {inside} of the map"
-    lines = [f"{where}: {kind}", f"  {entry.path}, {what}: {entry.text}"]
-    if inside != "[]":
-        lines.append(f"  default: {_default(_default_of(entry.path).get(inside))}")
-    lines += [f"  rule:    {rule}" for rule in rules_of(entry.path.replace("[]", ""))]
-    return "\n".join([*lines, *_change(_top(entry.path), effect)])
+    return ConfigExplanation(
+        kind="field",
+        name=entry.path + (inside if inside == "[]" else f".{inside}"),
+        type=entry.kind.partition("list of " if inside == "[]" else "map to ")[2],
+        text=f"{entry.path}, {what}: {entry.text}",
+        default=msgspec.UNSET if inside == "[]" else _default_of(entry.path).get(inside),
+        rules=tuple(rules_of(entry.path.replace("[]", ""))),
+        change=effect(_top(entry.path)),
+    )
 
 
 def _default_of(path: str) -> dict[str, Any]:
@@ -170,19 +170,25 @@ def _top(path: str) -> str:
     return path.split(".", maxsplit=1)[0].removesuffix("[]")
 
 
-def _flag(name: str, effect: Callable[[str], str]) -> str:
+def _flag(name: str, effect: Callable[[str], str]) -> ConfigExplanation | None:
     if name in REMOVED:
-        return f"--{name}: removed. {REMOVED[name].text}"
+        return ConfigExplanation(kind="flag", name=f"--{name}", removed=REMOVED[name].text)
     flag = FLAGS.get(name)
     if flag is None:
-        return ""
+        return None
     if flag.field:
-        return f"--{name} sets a field:\n{explain(flag.field, effect)}"
-    lines = [f"--{name}: {flag.kind}", f"  {flag.text}" if flag.text else f"  no effect: there is no {flag.missing}"]
-    lines += ["  deprecated"] if flag.deprecated else []
-    if effect("featureGates"):
-        lines.append("  change:  flags are read at the start of the agent only")
-    return "\n".join([*lines, f"  default: {flag.default}"] if flag.default else lines)
+        return ConfigExplanation(
+            kind="flag", name=f"--{name}", deprecated=flag.deprecated, sets=explain(flag.field, effect)
+        )
+    return ConfigExplanation(
+        kind="flag",
+        name=f"--{name}",
+        type=flag.kind,
+        text=flag.text or f"no effect: there is no {flag.missing}",
+        default=flag.default or msgspec.UNSET,
+        deprecated=flag.deprecated,
+        change="flags are read at the start of the agent only" if effect("featureGates") else "",
+    )
 
 
 def flag_text(flag: Flag) -> tuple[str, str]:
@@ -190,4 +196,4 @@ def flag_text(flag: Flag) -> tuple[str, str]:
     if not flag.field:
         return flag.text or f"No effect: there is no {flag.missing}.", flag.default
     entry = next(entry for entry in entries() if entry.path == flag.field)
-    return entry.text, entry.default
+    return entry.text, shown_default(entry.default)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.config.documentation import entries, flag_text
+from actors.shared.config.explanation import shown_default
 
 from .table import CADVISOR, FILES, FLAGS, GENERAL, IMAGES, NODE, OWN, SERVER, Flag
 
@@ -45,7 +46,7 @@ def group_of(flag: Flag) -> str:
 
 def documented() -> Iterator[tuple[str, list[tuple[Flag, str]]]]:
     """(heading, [(flag, its text with the default)]), in the order of --help."""
-    known = {entry.path: (entry.text, entry.default) for entry in entries()}
+    known = {entry.path: (entry.text, shown_default(entry.default)) for entry in entries()}
     for group in _ORDER:
         flags = sorted((flag for flag in FLAGS.values() if group_of(flag) == group), key=lambda flag: flag.name)
         yield group, [(flag, _text(flag, *(known[flag.field] if flag.field else flag_text(flag)))) for flag in flags]

@@ -234,5 +234,30 @@ def test_a_document_is_the_same_in_yaml():
 def test_explain_as_json_is_for_programs():
     found = json.loads(do("explain", "maxPods", "-o", "json")[1])
     assert list(found) == ["maxPods"]
-    assert "default: 110" in found["maxPods"]
-    assert "maxPods" in json.loads(do("explain", "-o", "json")[1])
+    fields = {"kind": "field", "type": "integer", "default": 110, "flag": "--max-pods", "rules": ["must be 0 or more"]}
+    assert found["maxPods"].items() >= fields.items()
+    assert json.loads(do("explain", "-o", "json")[1])["maxPods"] == found["maxPods"]
+
+
+def test_a_program_reads_a_default_as_the_file_has_it_and_null_where_it_is_unset():
+    names = (
+        "evictionHard",
+        "cpuCFSQuotaPeriod",
+        "providerID",
+        "authentication",
+        "maxOpenFiles",
+        "registerWithTaints[]",
+    )
+    found = json.loads(do("explain", *names, "-o", "json")[1])
+    assert found["evictionHard"]["default"]["memory.available"] == "100Mi"
+    assert found["cpuCFSQuotaPeriod"]["default"] == "100ms"
+    assert "default" not in found["authentication"]
+    assert "authentication.anonymous.enabled" in found["authentication"]["fields"]
+    assert json.loads(do("explain", "evictionSoft.nodefs.available", "-o", "json")[1]).popitem()[1]["default"] is None
+
+
+def test_a_program_reads_what_a_flag_sets_and_that_a_gate_is_locked():
+    found = json.loads(do("explain", "--max-pods", "--network-plugin", "SidecarContainers", "-o", "json")[1])
+    assert found["--max-pods"]["sets"]["name"] == "maxPods"
+    assert found["--network-plugin"]["removed"]
+    assert (found["SidecarContainers"]["stage"], found["SidecarContainers"]["locked"]) == ("GA", True)
