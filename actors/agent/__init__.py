@@ -3,6 +3,7 @@
 certificate_lifetime.py  when a certificate is near its end
 client_certificate.py    which client certificate the agent shows the API server
 command.py               the command `supervise`, or `kubelet`: hands its arguments to a subcommand
+completed_names.py       the names that a shell offers for a half-typed command: actors, pods, configurations
 completion.py            `supervise completion bash|zsh|fish`: the completion script of a shell
 config_in_force.py       `supervise config show` of a running agent: the configuration in force
 demo/                    `supervise demo`: a node on this machine with a sample pod

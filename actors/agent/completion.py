@@ -1,33 +1,26 @@
 """`supervise completion bash|zsh|fish`: the completion script of a shell, made from the parser of all commands.
 
-The scripts are written by shtab. They ask `supervise completion actors` (`pods`, `names`) for names, so that these are
-those of the agent that the half-typed command is about.
+The scripts are written by shtab. They ask `supervise completion actors` (`pods`, `names`, `hashes`) for names, so that
+these are those of the agent that the half-typed command is about: `completed_names`.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import msgspec
-
-from actors.shared.config.paths import default_root_dir, run_dir_of
 from supervision.cli.command import OK, REFUSED
+from supervision.cli.document import FORMS
 from supervision.cli.parser import LOCAL_CODES, CommandHelp, epilog
-from supervision.names import published
-from supervision.protocol import FORK_SERVER
+
+from .completed_names import KINDS
 
 SHELLS: Final = ("bash", "zsh", "fish")
 WITH_FLAGS: Final = ("start", "run-once", "config")
 """Commands that take the flags of the start."""
-ANSWER_SECONDS: Final = 1.0
-"""Somebody waits with a half-typed line."""
-_KINDS: Final = ("actors", "pods", "names")
-"""What the scripts ask for; `names`: actors and pods, for `logs`."""
 
 
 def _function(kind: str) -> dict[str, Any]:
@@ -40,32 +33,57 @@ def _function(kind: str) -> dict[str, Any]:
         "preamble": {
             "bash": f"""\
 {name}() {{
-  compgen -W "$("${{COMP_WORDS[0]}}" {ask} "${{COMP_WORDS[@]:1}}" 2>/dev/null)" -- "$1"
+  compgen -W "$("${{COMP_WORDS[0]}}" {ask} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null)" -- "$1"
 }}""",
             "fish": f"""\
 function {name}
-    set -l typed (commandline -opc)
+    set -l typed (commandline -opc) (commandline -ct)
     $typed[1] {ask} $typed[2..] 2>/dev/null
 end""",
         },
     }
 
 
-_FUNCTIONS: Final = {kind: _function(kind) for kind in _KINDS}
+_FUNCTIONS: Final = {kind: _function(kind) for kind in KINDS}
 _ZSH_PREAMBLE: Final = "\n".join(
     f"""\
 _supervise_{kind}() {{
   local -a names
-  names=(${{(f)"$(supervise completion {kind} -- "${{(@Q)words}}" 2>/dev/null)"}})
+  names=(${{(f)"$(supervise completion {kind} -- "${{(@Q)words[1,CURRENT]}}" 2>/dev/null)"}})
   (( $#names )) && compadd -a names
 }}"""
-    for kind in _KINDS
+    for kind in KINDS
 )
 """When zsh calls them, `words` start with the subcommand."""
 _OF_POD: Final = ("pods name", "pod name", "events pod", "events of")
 """Arguments with the name of a pod: the last word of their command, and what argparse calls them."""
 _NO_SHTAB: Final = "supervise: shtab makes the scripts and is not installed: pip install 'troupelet[completion]'\n"
 _OF_METAVAR: Final = {"DIR": "directory", "FILE": "file"}
+_OF_FLAG: Final = (("-dir", "directory"), ("-file", "file"), ("-path", "file"), ("config", "file"), ("-conf", "file"))
+"""Ends of flags of the start whose value is a path; `--policy` is one, too."""
+_ZSH_VALUED: Final = re.compile(r"^(  .*?--[a-z0-9-]+)((?:\}\")?\[.*\]:)", re.MULTILINE)
+"""An option with a value: `=` after its name lets that follow it."""
+_FISH_VALUE: Final = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
+_EQUALS: Final = """\
+
+# bash makes three words of --option=value, and shtab looks for the value after the option
+_supervise() {
+  local -a words=()
+  local at cursor=$COMP_CWORD
+  for at in "${!COMP_WORDS[@]}"; do
+    if [[ ${COMP_WORDS[at]} != = ]]; then
+      words+=("${COMP_WORDS[at]}")
+    elif [[ $at == "$COMP_CWORD" ]]; then
+      words+=("")
+    elif ((at < COMP_CWORD)); then
+      cursor=$((cursor - 1))
+    fi
+  done
+  COMP_WORDS=("${words[@]}") COMP_CWORD=$cursor
+  _shtab_supervise
+}
+complete -o filenames -F _supervise supervise
+"""
 
 
 def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParser]) -> None:
@@ -95,9 +113,8 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
     words.required = False  # or the error for a missing SHELL names it
 
     def execute(arguments: argparse.Namespace) -> int:
-        if arguments.what in _KINDS:
-            names = actors(arguments.words) if arguments.what != "pods" else []
-            names += pods(arguments.words) if arguments.what != "actors" else []
+        if arguments.what in KINDS:
+            names = KINDS[arguments.what](arguments.words)
             sys.stdout.write("".join(f"{name}\n" for name in names))
             return OK
         return _print_script(arguments.what, whole_parser())
@@ -111,69 +128,7 @@ class _AcceptedShells(tuple[str, ...]):
     __slots__ = ()
 
     def __contains__(self, word: object) -> bool:
-        return super().__contains__(word) or word in _KINDS
-
-
-def actors(words: Sequence[str]) -> list[str]:
-    """The actors in service of the agent that the words of a half-typed command are about; empty without one."""
-    return [name for name in published(_run_dir(words)) if name != FORK_SERVER]
-
-
-def pods(words: Sequence[str]) -> list[str]:
-    """The pods of that agent, as its commands take their names; empty if it does not answer."""
-    from contextlib import closing
-
-    from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
-    from supervision.client import Client
-    from supervision.errors import AskError
-    from supervision.names import PeerRefused
-
-    try:
-        with closing(Client(Path(_run_dir(words)))) as client:
-            pages = every_page(
-                lambda after: client.ask(GetPods(after), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
-            )
-    except (AskError, PeerRefused, OSError):
-        return []
-    return pod_names([page.data for page in pages])
-
-
-class _PodName(msgspec.Struct):
-    name: str
-    namespace: str = ""
-
-
-class _NamedPod(msgspec.Struct):
-    metadata: _PodName
-
-
-class _NamedPods(msgspec.Struct):
-    """What is read of a PodList."""
-
-    items: list[_NamedPod]
-
-
-def pod_names(lists: Sequence[bytes]) -> list[str]:
-    """The names of PodLists, with the namespaces of those that are not alone with their name. Pure."""
-    found = [
-        (pod.metadata.namespace, pod.metadata.name)
-        for data in lists
-        for pod in msgspec.json.decode(data, type=_NamedPods).items
-    ]
-    counts = Counter(name for _, name in found)
-    return sorted(name if counts[name] == 1 else f"{space}/{name}" for space, name in found)
-
-
-def _run_dir(words: Sequence[str]) -> str:
-    """The run directory of the agent that the words are about; '' if they are not whole."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--root-dir", default=default_root_dir())
-    parser.add_argument("--run-dir", default="")
-    try:
-        known, _ = parser.parse_known_args([word for word in words if word != "--"])
-    except argparse.ArgumentError:
-        return ""
-    return str(known.run_dir or run_dir_of(known.root_dir))
+        return super().__contains__(word) or word in KINDS
 
 
 def script(shell: str, parser: argparse.ArgumentParser) -> str:
@@ -181,17 +136,39 @@ def script(shell: str, parser: argparse.ArgumentParser) -> str:
     import shtab
 
     action: argparse.Action
-    _name_fields(parser)
+    _complete(parser)
     for command, action in arguments_of(parser):
         if action.dest == "fault":
             action.help = "a fault"  # each shell shows it beside each of them
         if action.dest == "actor":
             action.complete = _FUNCTIONS["names" if command == "logs" else "actors"]  # type: ignore[attr-defined]
+        elif action.dest == "hash":
+            action.complete = _FUNCTIONS["hashes"]  # type: ignore[attr-defined]
         elif f"{command} {action.dest}" in _OF_POD:
             action.complete = _FUNCTIONS["pods"]  # type: ignore[attr-defined]
-        elif kind := _OF_METAVAR.get(str(action.metavar)) or _OF_METAVAR.get(action.dest.upper()):
+        elif kind := _path_kind(action):
             action.complete = getattr(shtab, kind.upper())  # type: ignore[attr-defined]
-    return shtab.complete(parser, shell, preamble=_ZSH_PREAMBLE if shell == "zsh" else "") + "\n"
+    text = str(shtab.complete(parser, shell, preamble=_ZSH_PREAMBLE if shell == "zsh" else ""))
+    return _with_equals(text, shell)
+
+
+def _with_equals(text: str, shell: str) -> str:
+    """The script that completes also the value of --option=VALUE, which those of shtab do not."""
+    if shell == "bash":
+        return text + _EQUALS
+    if shell == "zsh":
+        return _ZSH_VALUED.sub(r"\1=\2", text) + "\n"
+    return text.replace("(commandline -ct)", _FISH_VALUE) + "\n"
+
+
+def _path_kind(action: argparse.Action) -> str:
+    """Whether the value is a `file` or a `directory`; '' if it is no path."""
+    if kind := _OF_METAVAR.get(str(action.metavar)) or _OF_METAVAR.get(action.dest.upper()):
+        return kind
+    flag = (action.option_strings or [""])[-1]
+    if action.nargs == 0 or flag == "--policy":
+        return "file" if flag == "--policy" else ""
+    return next((kind for end, kind in _OF_FLAG if flag.endswith(end)), "")
 
 
 def _print_script(shell: str, parser: argparse.ArgumentParser) -> int:
@@ -204,18 +181,51 @@ def _print_script(shell: str, parser: argparse.ArgumentParser) -> int:
     return OK
 
 
-def _name_fields(parser: argparse.ArgumentParser) -> None:
-    """Let `config` take the fields that can be shown and explained, and give each command the text of the list of
-    commands, which is short."""
-    from actors.shared.config.documentation import entries
-
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Tell the parser what commands accept that read their words themselves, and give each command the text of the
+    list of commands, which is short."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             texts = {one.dest: one.help for one in action._choices_actions}
             for name, below in action.choices.items():
                 below.description = texts.get(name) or below.description
-            fields = [entry.path for entry in entries() if "[" not in entry.path]
-            action.choices["config"].add_argument("fields", nargs="*", choices=fields, help="a field")
+            action.choices["config"] = _config_parser(str(action.choices["config"].description))
+            once = action.choices["run-once"]
+            once.add_argument("--timeout", metavar="SECONDS", help="how long the pods have to start (default: 300)")
+            _add_output(once)
+
+
+def _config_parser(description: str) -> argparse.ArgumentParser:
+    """What each command of `config` takes: flags of the start, fields, gates, hashes."""
+    from actors.shared.config.documentation import entries
+    from actors.shared.config.feature_gates import GATES
+    from actors.shared.config.flags.arguments import add_flags
+
+    parser = argparse.ArgumentParser(prog="supervise config", description=description)
+    below = parser.add_subparsers()
+    fields = [entry.path for entry in entries() if "[" not in entry.path]
+    taken = {
+        "check": ("whether flags and files are valid", []),
+        "show": ("effective values, each with its source", fields),
+        "explain": ("what a field, flag or gate means", [*fields, *GATES]),
+    }
+    for name, (text, words) in taken.items():
+        one = below.add_parser(name, help=text, description=text, add_help=False)
+        if words:
+            one.add_argument("fields", nargs="*", choices=words, help="a field")
+        add_flags(one)
+        _add_output(one)
+    history = below.add_parser("history", help="which configurations were in force")
+    _add_output(history)
+    rollback = below.add_parser("rollback", help="go back to one of them")
+    rollback.add_argument("hash", nargs="?", help="one of the history")
+    for one in (history, rollback):
+        one.add_argument("--root-dir", metavar="DIR", help="the agent's root directory")
+    return parser
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", choices=("text", *FORMS), help="the form of the output")
 
 
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
