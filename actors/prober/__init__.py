@@ -9,6 +9,7 @@
 | probe_type | the interface of a probe type, and how to add one |
 | probe_types | the registry of the types |
 | *_probe | one type each: exec, HTTP, TCP, gRPC |
+| grpc_relay | the connections of a gRPC probe, which end with it |
 | probe_reports | the event of a failed probe, and labels of metrics (pure) |
 | outcome | the result of one run of a probe |
 """

@@ -15,6 +15,7 @@ from actors.shared.kube.handlers import GRPCAction
 from actors.shared.kube.host_port import joined
 from supervision.errors import error_reason
 
+from .grpc_relay import GrpcRelay
 from .outcome import USER_AGENT, ProbeOutcome, error, failure, success
 from .probe_type import ProbeType, Subject
 
@@ -35,23 +36,30 @@ class GrpcProbe(ProbeType[GRPCAction]):
         return True
 
     async def run(self, action: GRPCAction, subject: Subject) -> ProbeOutcome:
-        return await probe_grpc(subject.pod_ip, action.port, action.service or "", subject.timeout_seconds)
+        service = action.service or ""
+        return await probe_grpc(subject.pod_ip, action.port, service, subject.timeout_seconds, subject.key[0])
 
 
-async def probe_grpc(host: str, port: int, service: str, timeout: float) -> ProbeOutcome:
-    # not loaded where no pod has such a probe
-    import grpc
-
+async def probe_grpc(host: str, port: int, service: str, timeout: float, whose: str = "") -> ProbeOutcome:
+    """`whose`: the pod's UID."""
     try:
         ensure_threads()
+        async with GrpcRelay(host, port, whose) as relay:
+            return await _check(relay, joined(host, port), service, timeout)
     except OSError as problem:
         return error(error_reason(problem))
 
+
+async def _check(relay: GrpcRelay, address: str, service: str, timeout: float) -> ProbeOutcome:
+    # not loaded where no pod has such a probe
+    import grpc
+
     options = [
         ("grpc.primary_user_agent", USER_AGENT), ("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.default_authority", address),
     ]  # fmt: skip
-    address, limit = joined(host, port), Duration(timeout)
-    async with grpc.aio.insecure_channel(f"ipv6:{address}" if ":" in host else address, options) as channel:
+    limit = Duration(timeout)
+    async with grpc.aio.insecure_channel(relay.target, options) as channel:
         call = channel.unary_unary(METHOD, request_serializer=bytes, response_deserializer=bytes)
         connected = False
         try:
@@ -64,15 +72,18 @@ async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Prob
                 return failure(_too_late(limit))
             return failure(f'timeout: failed to connect service "{address}" within {limit}: context deadline exceeded')
         except grpc.aio.AioRpcError as problem:
-            return _failure_of(problem, limit)
+            return _failure_of(problem, limit, relay.broken)
     status = status_of(answer)
     if status == SERVING:
         return success("service healthy")
     return failure(f'service unhealthy (responded with "{_STATUS.get(status, str(status))}")')
 
 
-def _failure_of(problem: grpc.aio.AioRpcError, limit: Duration) -> ProbeOutcome:
+def _failure_of(problem: grpc.aio.AioRpcError, limit: Duration, broken: str) -> ProbeOutcome:
+    """`broken`: see `GrpcRelay.broken`."""
     code, details = problem.code().name, client_details(problem.details() or "")
+    if broken and code == "UNAVAILABLE":
+        details = f"error reading from server: {broken}"
     if code == "DEADLINE_EXCEEDED":
         return failure(_too_late(limit))
     if code == "UNIMPLEMENTED":
