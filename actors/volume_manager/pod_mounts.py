@@ -88,7 +88,8 @@ class PodMounts:
     def torn_down(self, uid: str, seconds: float, error: str) -> None:
         """Count an attempt to unmount the pod's volumes, which takes the same time for all of them."""
         for mounter in self._pods.get(uid, PodVolumes()).mounters.values():
-            self._metrics.operation("volume_unmount", mounter.plugin, seconds, failed=bool(error))
+            name = "unmap_volume" if mounter.is_device else "volume_unmount"
+            self._metrics.operation(name, mounter.measured_plugin, seconds, failed=bool(error))
 
     def forget(self, uid: str) -> None:
         self._pods.pop(uid, None)
@@ -100,7 +101,7 @@ class PodMounts:
 
     def _count(self) -> None:
         found = self._pods.values()
-        self._metrics.count((one.plugin, not each.failed) for each in found for one in each.mounters.values())
+        self._metrics.count((one.measured_plugin, not each.failed) for each in found for one in each.mounters.values())
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, uid: str, data: bytes) -> tuple[VolumesMounted | VolumesFailed, list[str]]:
@@ -196,13 +197,14 @@ class PodMounts:
         started = self._clock()
         found = await mounter.set_up(pod, self._tools)
         error = found if isinstance(found, MountError) else MountError(found) if found else None
-        self._metrics.operation("volume_mount", mounter.plugin, self._clock() - started, failed=error is not None)
-        if error is None:
+        name = "map_volume" if mounter.is_device else "volume_mount"
+        self._metrics.operation(name, mounter.measured_plugin, self._clock() - started, failed=error is not None)
+        if error is None and not mounter.is_device:
             self._actor.metrics.observe(
                 "volume_operation_total_seconds",
                 self._clock() - requested_at,
                 operation_name="overall_volume_mount",
-                plugin_name=mounter.plugin,
+                plugin_name=mounter.measured_plugin,
             )
         return error
 

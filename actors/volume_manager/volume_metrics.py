@@ -20,7 +20,7 @@ class VolumeMetrics:
         self._counted: set[tuple[str, str]] = set()
 
     def operation(self, name: str, plugin: str, seconds: float, *, failed: bool) -> None:
-        """Observe an operation on one volume: volume_mount, volume_unmount."""
+        """Observe an operation on one volume: volume_mount, volume_unmount; map_volume, unmap_volume of a device."""
         self._metrics.observe(
             "storage_operation_duration_seconds",
             seconds,

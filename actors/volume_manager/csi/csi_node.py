@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -83,7 +84,7 @@ def node_patch(node: Obj, driver: Driver) -> Obj:
     changed = {key: value for key, value in driver.topology.items() if key not in labels}
     patch: Obj = {"labels": changed} if changed else {}
     if ids.get(driver.name) != driver.node_id:
-        patch["annotations"] = {NODE_IDS: json.dumps({**ids, driver.name: driver.node_id}, sort_keys=True)}
+        patch["annotations"] = {NODE_IDS: _ids_text({**ids, driver.name: driver.node_id})}
     return {"metadata": patch} if patch else {}
 
 
@@ -93,7 +94,7 @@ def node_patch_without(node: Obj, name: str) -> Obj:
     if name not in ids:
         return {}
     del ids[name]
-    return {"metadata": {"annotations": {NODE_IDS: json.dumps(ids, sort_keys=True) if ids else None}}}
+    return {"metadata": {"annotations": {NODE_IDS: _ids_text(ids) if ids else None}}}
 
 
 def node_ids(node: Obj) -> dict[str, str]:
@@ -104,6 +105,11 @@ def node_ids(node: Obj) -> dict[str, str]:
     except UNREADABLE:
         return {}
     return found
+
+
+def _ids_text(ids: Mapping[str, str]) -> str:
+    """As the kubelet writes it: each of the two would else write the annotation anew after the other."""
+    return json.dumps(ids, sort_keys=True, separators=(",", ":"))
 
 
 def _labels(node: Obj) -> dict[str, str]:

@@ -66,7 +66,7 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
     """Mounts one volume of a pod: values decided from the spec, and `set_up`, which acts on them."""
 
     plugin: ClassVar[str]
-    """The kubelet's name of the volume plugin, as in metrics: `kubernetes.io/empty-dir`."""
+    """The kubelet's name of the volume plugin: `kubernetes.io/empty-dir`."""
     refreshed: ClassVar[bool] = False
     """Whether `set_up` is called again when one of `inputs` changes."""
     follows_link: ClassVar[bool] = False
@@ -77,6 +77,16 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
     """On the host; '' when the runtime mounts the volume."""
     persistent: str = ""
     """The name of its PersistentVolume; '' without one."""
+
+    @property
+    def is_device(self) -> bool:
+        """Whether containers get a device, that of a volume of the mode Block."""
+        return False
+
+    @property
+    def measured_plugin(self) -> str:
+        """The plugin in metrics, where each driver of CSI is one: `kubernetes.io/csi:DRIVER`."""
+        return self.plugin
 
     @property
     def shown_name(self) -> str:

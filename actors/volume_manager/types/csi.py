@@ -34,6 +34,14 @@ class CsiMounter(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = "kubernetes.io/csi"
     mount: CsiMount
 
+    @property
+    def is_device(self) -> bool:
+        return self.mount.device is not None
+
+    @property
+    def measured_plugin(self) -> str:
+        return f"{self.plugin}:{self.mount.source.driver}"
+
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
         if tools.csi is None:
             return "no API server is joined"

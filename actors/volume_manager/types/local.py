@@ -102,6 +102,10 @@ class LocalDevice(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = PLUGIN
     target: str
 
+    @property
+    def is_device(self) -> bool:
+        return True
+
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
         if error := await tools.calls.run(self.target, CHECK, {"path": self.target, "type": "BlockDevice"}, str):
             return MountError(error, MAP_BLOCK)

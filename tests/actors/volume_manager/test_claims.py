@@ -77,6 +77,11 @@ class Node:
         assert isinstance(answer, VolumesMounted | VolumesFailed)
         return answer
 
+    def operations(self) -> set[str]:
+        samples = self.harness.actor.metrics.snapshot("volume_manager", 1).samples
+        found = (one.labels for one in samples if one.name == "storage_operation_duration_seconds")
+        return {f"{labels['operation_name']} {labels['volume_plugin']}" for labels in found}
+
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
@@ -267,6 +272,7 @@ async def test_a_device_of_the_node_is_given_by_a_link_in_the_pods_directory(
         assert os.readlink(link) == "/dev/null"
         assert await node.harness.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
     assert not os.path.lexists(link)
+    assert node.operations() == {f"{one} kubernetes.io/local-volume" for one in ("map_volume", "unmap_volume")}
 
 
 async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_protects_it(
@@ -480,6 +486,7 @@ async def test_a_claim_on_an_in_tree_volume_is_one_on_its_driver(node: Node, tmp
         answer = await node.mount()
         assert isinstance(answer, VolumesFailed)
         assert "driver name ebs.csi.aws.com not found in the list of registered CSI drivers" in answer.message
+        assert node.operations() == {"volume_mount kubernetes.io/csi:ebs.csi.aws.com"}
         saved = json.loads((node.root / f"pods/{UID}/plugins/persistent_volumes.json").read_bytes())
         assert saved["v"]["spec"]["csi"]["volumeHandle"] == "vol-1"
         node.objects[VOLUME] = persistent(azureDisk={"diskURI": "u", "kind": "Shared"})

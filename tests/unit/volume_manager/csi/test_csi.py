@@ -234,8 +234,8 @@ def test_a_volume_count_over_the_maximum_of_the_api_is_the_maximum():
 
 def test_the_node_has_the_id_and_topology_of_the_driver():
     patch = csi_node.node_patch({"metadata": {"labels": {"other": "o"}}}, DRIVER)
-    assert patch == {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
-    after = {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
+    assert patch == {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test":"n1"}'}}}
+    after = {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test":"n1"}'}}}
     assert csi_node.node_patch(after, DRIVER) == {}
     assert csi_node.node_patch_without(after, "d.test") == {"metadata": {"annotations": {csi_node.NODE_IDS: None}}}
     assert csi_node.node_patch_without(after, "other") == {}
