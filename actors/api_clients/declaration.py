@@ -12,7 +12,9 @@ from actors.shared.declaration import API, POD_HOLDER, Declaration
 from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
 from actors.volume_manager.messages import VOLUME_MANAGER
 
-from .messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLIENT
+from .event_client.messages import EVENT_CLIENT
+from .heartbeat_client.messages import HEARTBEAT_CLIENT
+from .kube_client.messages import KUBE_CLIENT
 
 KUBE: Final = Declaration(
     name=KUBE_CLIENT,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLIENT, CredentialsChanged
+from actors.api_clients.event_client.messages import EVENT_CLIENT
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
+from actors.api_clients.kube_client.messages import KUBE_CLIENT
+from actors.api_clients.messages import CredentialsChanged
 from supervision.actor import Actor
 from supervision.addresses import ActorName
 

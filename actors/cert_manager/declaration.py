@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.shared.declaration import Declaration
 
 from .messages import CERT_MANAGER

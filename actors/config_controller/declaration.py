@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.api_clients.messages import KUBE_CLIENT
+from actors.api_clients.kube_client.messages import KUBE_CLIENT
 from actors.shared.declaration import Declaration
 
 from .messages import CONFIG_CONTROLLER

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.plugins.model import CSI, DEVICE, DRA, PluginHandler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
 from actors.shared.state_files import StateFiles
 from supervision.actor import Actor, Timer

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodePressure
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.config.agent import Agent

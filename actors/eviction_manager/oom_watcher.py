@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT, node_event, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event, pod_event
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pods import container_field
 from supervision.actor import Actor

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, MAX_EVENT_TEXT, RecordEvent
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold

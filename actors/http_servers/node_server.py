@@ -11,7 +11,7 @@ import socket
 import ssl
 from typing import Any, Final, cast
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.cert_manager.messages import CERT_MANAGER, GetServingCertificate, ServingCertificate
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration

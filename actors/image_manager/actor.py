@@ -11,7 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import cast
 
-from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.api_clients.event_client.messages import EVENT_CLIENT
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient

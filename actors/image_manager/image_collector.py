@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Final, cast
 
-from actors.api_clients.messages import EVENT_CLIENT, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, Image

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.config.fields.duration import Duration
 
 from .messages import EnsureImage

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.shared.api.permission import when_permitted
 from actors.shared.config.sources.credential_providers import Provider, TokenAttributes
 from actors.shared.kube.meta import Api, ObjectMeta

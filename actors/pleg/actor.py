@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import RuntimeHealth, pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient

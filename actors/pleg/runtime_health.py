@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
+from actors.api_clients.heartbeat_client.messages import RuntimeHandlerReport, RuntimeReport
 from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from supervision.process_messages import ServiceState

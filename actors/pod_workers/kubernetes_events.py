@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from actors.api_clients import messages
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client import messages
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_field
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from supervision.actor import Actor
 
 from .executor.pod_worker import PodWorker

@@ -14,7 +14,7 @@ from typing import cast
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT
+from actors.api_clients.event_client.messages import EVENT_CLIENT, MAX_EVENT_TEXT
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.api_clients.messages import RecordEvent, pod_event
+from actors.api_clients.event_client.messages import RecordEvent, pod_event
 
 from .outcome import ProbeOutcome
 from .probe_type import Kind

@@ -16,7 +16,8 @@ from typing import Final, cast
 
 from msgspec.structs import replace
 
-from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodeProblem, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodeProblem
 from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent

@@ -11,7 +11,7 @@ from typing import Final, cast
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.http_servers.messages import PODS_SERVER
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
 from actors.shared.config.agent import Agent
 from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_without_node
 from actors.shared.linux.host_addresses import source_address

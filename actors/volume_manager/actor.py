@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectChanged, TrustBundlesChanged
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
+from actors.api_clients.kube_client.messages import ObjectChanged, TrustBundlesChanged
 from actors.device_manager.messages import DEVICE_MANAGER, GetPlugin
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent

@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, ObjectRef, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod

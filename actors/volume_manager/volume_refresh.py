@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.pod_workers.messages import RetryMounts, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectState
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObject, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
 from supervision.harness import Harness
 from tests.support.apiserver.authorizer import Attributes, Authorizer

@@ -21,9 +21,9 @@ from unittest.mock import patch
 
 import msgspec
 
-from actors.api_clients.messages import (
-    EVENT_CLIENT,
-    HEARTBEAT_CLIENT,
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
+from actors.api_clients.kube_client.messages import (
     KUBE_CLIENT,
     ApiAnswer,
     ApiCall,
@@ -31,7 +31,6 @@ from actors.api_clients.messages import (
     GetServices,
     ObjectRef,
     ObjectState,
-    RecordEvent,
     Services,
 )
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions

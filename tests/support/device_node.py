@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from actors.api_clients.messages import DeviceResources
+from actors.api_clients.heartbeat_client.messages import DeviceResources
 from actors.device_manager.actor import DeviceManager
 from actors.device_manager.checkpoint import NAME
 from actors.device_manager.messages import AllocateDevices, DeviceRequest, Devices, GetDevices, PrepareDevices

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.heartbeat_client.actor import HeartbeatClient
-from actors.api_clients.messages import GetObject, ObjectState, RecordEvent, RuntimeReport
+from actors.api_clients.heartbeat_client.messages import RuntimeReport
+from actors.api_clients.kube_client.messages import GetObject, ObjectState
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImage, NodeImages
 from actors.shared.config.agent import Agent

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, RecordEvent, Services
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.kube_client.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
 from actors.container_manager.messages import (
     ActuatedResources,
     AdmitPod,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from supervision.cli.command import NO_ANSWER
 from tests.support.agent_command import HARMLESS, START, AgentCommand
 from tests.support.tcp_ports import free_port

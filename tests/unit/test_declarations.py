@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from actors import tree as tree_module
-from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
+from actors.api_clients.kube_client.messages import KUBE_CLIENT
 from actors.cert_manager.messages import CERT_MANAGER
 from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.container_manager.messages import CONTAINER_MANAGER

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
 from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
+from actors.api_clients.event_client.messages import RecentEvent
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
-from actors.api_clients.messages import RecentEvent
 from actors.config_controller.messages import Flagz
 from actors.device_manager.record import CHECKPOINT
 from actors.pleg.runtime_health import CONDITION, NETWORK

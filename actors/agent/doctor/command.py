@@ -15,7 +15,7 @@ import msgspec
 from actors.agent.inspection.questions import known_pods
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
-from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
+from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent

@@ -11,7 +11,7 @@ from actors.agent.inspection import event_rows
 from actors.agent.inspection.event_rows import container_of
 from actors.agent.inspection.node_pods import full_name
 from actors.agent.inspection.pod_rows import seconds, state
-from actors.api_clients.messages import RecentEvent
+from actors.api_clients.event_client.messages import RecentEvent
 
 from .pod_remedies import remedy_for
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
+from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
 from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context, as_typed
 from supervision.cli.document import WIDE

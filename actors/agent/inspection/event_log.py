@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from actors.api_clients.event_client.event_history import EventHistory
-from actors.api_clients.messages import EVENT_CLIENT, RecentEvents, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecentEvents, RecordEvent
 from supervision.cli.command import CommandError, Context
 from supervision.cli.log_sources import journal_unit, of_journal
 from supervision.cli.log_times import time_of

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.api_clients.messages import RecentEvent
+from actors.api_clients.event_client.messages import RecentEvent
 
 from .pod_rows import whole_seconds
 

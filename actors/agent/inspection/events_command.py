@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
+from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
 from supervision.cli.document import WIDE

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import RecentEvent
+from actors.api_clients.event_client.messages import RecentEvent
 from actors.status_manager.messages import PodStatusFound
 from supervision.cli.text import table, wrapped
 

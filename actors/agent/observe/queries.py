@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from actors.agent.inspection import event_rows, pod_rows
 from actors.agent.inspection.questions import node_pods, pod_worker, workers_of
-from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
+from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from supervision.cli.answers import Answers
 from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide

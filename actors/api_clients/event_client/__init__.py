@@ -1,5 +1,6 @@
 """Events, written to the log and to the API server.
 
+- `messages`: its messages, and how an event of a pod or of the Node is made
 - `actor`: messages in, requests out
 - `correlation`: which events are counted, combined or dropped as spam
 - `backlog`: events that the server does not have yet

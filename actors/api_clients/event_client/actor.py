@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.api_clients.api_actor import ApiActor, client_limits
-from actors.api_clients.messages import GetRecentEvents, RecentEvents, RecordEvent
+from actors.api_clients.event_client.messages import GetRecentEvents, RecentEvents, RecordEvent
 from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,

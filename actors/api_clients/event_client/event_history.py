@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import RecentEvent, RecordEvent
+from actors.api_clients.event_client.messages import RecentEvent, RecordEvent
 
 LIMIT: Final = 500
 """Different events that are kept: some 200 KiB."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 
 LIMIT: Final = 2000
 """Different events that are known: more than a node's containers that end at the same time."""

@@ -1,5 +1,6 @@
 """The Node object and its Lease.
 
+- `messages`: its messages
 - `actor`: messages in and out
 - `registration`: the Node to register, and the reconciled fields of an existing one; `node_registration` does it
 - `lease`, `lease_renewal`: the Lease, and its renewal every quarter of its duration

@@ -13,17 +13,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from actors.api_clients.api_actor import ApiActor
-from actors.api_clients.messages import (
-    KUBE_CLIENT,
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.heartbeat_client.messages import (
     DeviceResources,
-    GetObject,
     NodePressure,
     NodeProblem,
-    ObjectRef,
-    RecordEvent,
     RuntimeReport,
     VolumesInUse,
 )
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, GetObject, ObjectRef
 from actors.cert_manager.messages import CERT_MANAGER
 from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
@@ -34,7 +32,7 @@ from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER
 from supervision.repeated_warnings import RepeatedWarnings
 
-from ..messages import EVENT_CLIENT
+from ..event_client.messages import EVENT_CLIENT
 from . import resolver_limits
 from .first_ready import FirstReady
 from .lease import JITTER, renew_seconds

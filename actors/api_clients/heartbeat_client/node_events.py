@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from actors.api_clients.messages import RecordEvent, node_event
+from actors.api_clients.event_client.messages import RecordEvent, node_event
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from actors.api_clients.messages import RecordEvent, node_event
+from actors.api_clients.event_client.messages import RecordEvent, node_event
 from actors.shared.config.agent import Agent
 from actors.shared.linux.resolv_conf import exceeded
 from supervision.errors import error_reason

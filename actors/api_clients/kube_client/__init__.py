@@ -1,5 +1,6 @@
 """Requests for other actors, the pods of this node, and the objects that these refer to.
 
+- `messages`: its messages
 - `actor`: messages in and out
 - `pod_feed`: the pods that are bound to this node, passed on to pod_config and status_manager
 - `pod_references`: which Secrets and ConfigMaps a pod refers to

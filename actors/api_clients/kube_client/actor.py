@@ -13,7 +13,7 @@ from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
 
 from actors.api_clients.api_actor import ApiActor, client_limits
-from actors.api_clients.messages import (
+from actors.api_clients.kube_client.messages import (
     KUBE_CLIENT,
     ApiAnswer,
     ApiCall,

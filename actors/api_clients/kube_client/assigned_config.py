@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.config_controller.messages import ConfigMapAssigned
 
 ANNOTATION: Final = "troupelet.io/kubelet-config"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from actors.api_clients.messages import ObjectState
+from actors.api_clients.kube_client.messages import ObjectState
 from actors.config_controller.messages import CONFIG_CONTROLLER, ConfigMapAssigned
 from supervision.addresses import ActorName
 

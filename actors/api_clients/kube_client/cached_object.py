@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.shared.api.errors import ApiError, Forbidden, NotFound
 from supervision.errors import UNREADABLE
 

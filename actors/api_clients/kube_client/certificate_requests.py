@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from supervision.errors import UNREADABLE
 
 from .cached_collection import CachedCollection

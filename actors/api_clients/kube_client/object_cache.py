@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.shared.api.errors import ApiError
 
 from .cached_object import IDLE_SECONDS, CachedObject, CachedObjectOwner

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.kube import codec, pods
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod

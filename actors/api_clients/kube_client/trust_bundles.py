@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from actors.api_clients.messages import GetTrustBundles, TrustBundles
+from actors.api_clients.kube_client.messages import GetTrustBundles, TrustBundles
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.kube import codec
 from actors.shared.kube.credential_sources import NO_TRUST_BUNDLES

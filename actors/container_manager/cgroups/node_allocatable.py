@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from actors.api_clients.messages import EVENT_CLIENT, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
 from actors.shared.config.agent import Agent
 from actors.shared.kube.go_text import quoted
 from actors.shared.kube.huge_pages import is_huge_pages, page_size

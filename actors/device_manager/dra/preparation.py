@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiCall
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiCall
 from actors.shared.api.permission import when_permitted
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.codec import ObjectError, decode

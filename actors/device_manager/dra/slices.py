@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api
 from supervision.actor import Actor, AskError, Timer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.kube import codec
 from actors.shared.kube.names import CONFIG_SOURCE
 from supervision.actor import Actor

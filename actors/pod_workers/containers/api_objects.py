@@ -8,7 +8,14 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.api_clients.kube_client.messages import (
+    KUBE_CLIENT,
+    GetObject,
+    GetServices,
+    ObjectRef,
+    ObjectState,
+    Services,
+)
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.contents import config_map_texts, secret_data

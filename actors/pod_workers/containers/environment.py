@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, EnvVar, EnvVarSource
 from actors.shared.kube.expansion import check_together, expand

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.config.agent import Agent
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import host_ips as host_ips_of_node

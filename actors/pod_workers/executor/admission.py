@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiCall, ObjectRef
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiCall, ObjectRef
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of

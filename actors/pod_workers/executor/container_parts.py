@@ -7,7 +7,7 @@ import resource
 from collections.abc import Mapping
 from pathlib import Path
 
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.containers import dns, env_files, files
 from actors.pod_workers.containers.api_objects import fetch, runtime_handler

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.image_manager.messages import ImageReady
 from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import dns, files

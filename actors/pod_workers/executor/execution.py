@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.pod_workers.containers.host_addresses import node_ips
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT, ObjectRef
+from actors.api_clients.event_client.messages import EVENT_CLIENT
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady, PullSecret
 from actors.pod_workers.containers.api_objects import in_groups, state_of
 from actors.pod_workers.errors import StartFailed

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
 from actors.container_manager.messages import ActuatedContainer
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.containers import files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.api_clients.messages import EVENT_CLIENT, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
 from actors.pod_workers.executor.services import ExecutorContext
 from actors.shared.cri.errors import CriError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef
 from actors.shared.kube import codec
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.pod import PodStatus

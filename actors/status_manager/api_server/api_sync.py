@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import pod_workers
 from actors.shared.config.agent import Agent

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from actors.api_clients.messages import ApiAnswer
+from actors.api_clients.kube_client.messages import ApiAnswer
 from supervision.actor import Actor, Timer
 
 from ..pods.pod_table import PodTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.api_clients.messages import RecordEvent, pod_event
+from actors.api_clients.event_client.messages import RecordEvent, pod_event
 
 from ..pods.tracked_pod import TrackedPod
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef
 from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.contents import secret_data

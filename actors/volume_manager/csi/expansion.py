@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.kube.pod import Pod

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from actors.api_clients.messages import ApiAnswer
+from actors.api_clients.kube_client.messages import ApiAnswer
 from actors.shared.kube.codec import ObjectError, plain
 
 from . import csi_node

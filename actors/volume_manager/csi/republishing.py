@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from actors.api_clients.messages import EVENT_CLIENT, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
 from actors.shared.stats.volume_figures import VolumeFigures

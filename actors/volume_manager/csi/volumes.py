@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path

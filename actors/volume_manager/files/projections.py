@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef, ObjectState, TrustBundles
+from actors.api_clients.kube_client.messages import ObjectRef, ObjectState, TrustBundles
 from actors.shared.kube.credential_sources import PodCertificateProjection
 from actors.shared.kube.meta import KeyToPath
 from actors.shared.kube.pod import Pod

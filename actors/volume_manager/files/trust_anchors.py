@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from actors.api_clients.messages import TrustBundles
+from actors.api_clients.kube_client.messages import TrustBundles
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.credential_sources import ClusterTrustBundleProjection
 from actors.shared.kube.go_text import quoted

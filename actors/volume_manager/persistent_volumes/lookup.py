@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import ApiCall, ObjectRef
+from actors.api_clients.kube_client.messages import ApiCall, ObjectRef
 from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api, ObjectMeta

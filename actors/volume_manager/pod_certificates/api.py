@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.api_clients.messages import ApiCall, ObjectRef
+from actors.api_clients.kube_client.messages import ApiCall, ObjectRef
 from actors.shared.api.permission import when_permitted
 from actors.volume_manager.tools.volume_objects import VolumeObjects
 from supervision.actor import Actor, DisposableError

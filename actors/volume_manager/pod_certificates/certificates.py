@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from actors.api_clients.messages import EVENT_CLIENT, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
 from supervision.actor import Actor
 from supervision.backoff import Backoff, BackoffPolicy
 

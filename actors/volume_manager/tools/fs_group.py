@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from actors.api_clients.messages import EVENT_CLIENT, pod_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from actors.api_clients.messages import EVENT_CLIENT, node_event
+from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
 from actors.shared.config.agent import Agent
 from actors.volume_manager.host import memory_mounts
 from supervision.actor import Actor

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final
 
-from actors.api_clients.messages import (
+from actors.api_clients.kube_client.messages import (
     KUBE_CLIENT,
     ApiAnswer,
     ApiCall,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from actors.api_clients.messages import ObjectRef
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.failure_texts import MountError

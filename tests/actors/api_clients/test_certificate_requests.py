@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.api_clients.kube_client.certificate_requests import PATH
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectChanged, ObjectRef
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObject, ObjectChanged, ObjectRef
 from actors.shared.kube.credential_sources import PodCertificateProjection
 from actors.shared.kube.meta import ObjectMeta
 from actors.volume_manager.pod_certificates import keys, requests

@@ -8,9 +8,10 @@ import logging
 import pytest
 
 from actors.api_clients.event_client.actor import EventClient
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.kube_client.actor import KubeClient
-from actors.api_clients.messages import ApiCall, RecordEvent
+from actors.api_clients.kube_client.messages import ApiCall
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.token_bucket import TokenBucket

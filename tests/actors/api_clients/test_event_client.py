@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.event_client.actor import EventClient
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
 from tests.support.apiserver import ApiServer

@@ -11,17 +11,11 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.heartbeat_client.actor import VOLUMES_SECONDS
+from actors.api_clients.heartbeat_client.messages import NodePressure, NodeProblem, RuntimeHandlerReport, VolumesInUse
 from actors.api_clients.heartbeat_client.node_writer import TRIES
-from actors.api_clients.messages import (
-    GetObject,
-    NodePressure,
-    NodeProblem,
-    ObjectState,
-    RecordEvent,
-    RuntimeHandlerReport,
-    VolumesInUse,
-)
+from actors.api_clients.kube_client.messages import GetObject, ObjectState
 from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.fields.duration import Duration

@@ -13,16 +13,16 @@ import pytest
 
 from actors.api_clients.kube_client import refused_collections
 from actors.api_clients.kube_client.actor import UPKEEP_SECONDS, KubeClient
-from actors.api_clients.messages import (
+from actors.api_clients.kube_client.messages import (
     ApiAnswer,
     ApiCall,
-    CredentialsChanged,
     GetObject,
     GetServices,
     ObjectChanged,
     ObjectRef,
     Services,
 )
+from actors.api_clients.messages import CredentialsChanged
 from actors.config_controller.messages import ConfigMapAssigned
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.shared.config.agent import Agent

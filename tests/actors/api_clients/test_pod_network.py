@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.heartbeat_client.first_ready import FAST_SECONDS
-from actors.api_clients.messages import GetObject, ObjectState
+from actors.api_clients.kube_client.messages import GetObject, ObjectState
 from actors.pleg.messages import PodNetwork
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import Heartbeat

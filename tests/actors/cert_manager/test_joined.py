@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import EVENT_CLIENT, CredentialsChanged
+from actors.api_clients.event_client.messages import EVENT_CLIENT
+from actors.api_clients.messages import CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS
 from actors.shared.api import kubeconfig
 from supervision.process_messages import Hello, ServiceState

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.config_controller.messages import CgroupDriverLearnt
 from actors.container_manager.cgroups.cgroup_lock import CgroupLock
 from actors.container_manager.messages import (

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 import pytest
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.device_manager.checkpoint import NAME
 from actors.device_manager.inventory import GRACE_SECONDS
 from actors.device_manager.messages import (

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodePressure
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
 from actors.eviction_manager import writable_layers
 from actors.eviction_manager.messages import PreemptPods

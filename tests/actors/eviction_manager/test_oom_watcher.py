@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 
 from .made_up_node import CONTAINER_ID, MadeUpNode, killed
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, NodePressure, RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodePressure
 from actors.container_manager.messages import NodeEvictions
 from actors.pod_workers.messages import KillPod
 from supervision.actor import Actor

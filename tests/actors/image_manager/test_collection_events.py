@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.image_collector import COLLECT_SECONDS

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.credential_lookup import CredentialLookup
 from actors.image_manager.keyring import Credential

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import RuntimeReport
+from actors.api_clients.heartbeat_client.messages import RuntimeReport
 from actors.container_runtime.messages import RESTORE_FILES
 from actors.pleg import actor as module
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, RuntimeReport
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, RuntimeReport
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pleg import actor as module
 from actors.pleg import runtime_repairs, status_calls

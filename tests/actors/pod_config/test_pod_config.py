@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.manifests.manifest import Origin, read_manifest
 from actors.pod_config.manifests.manifest_reader import ManifestReader

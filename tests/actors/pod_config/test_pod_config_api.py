@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.messages import GetSources, SourcePod, SourcePods
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, worker_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.api_clients.kube_client.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
 from actors.image_manager.messages import EnsureImage, ImageFailed
 from tests.support.shard_harness import Driven, container, pod
 

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from actors.api_clients.messages import Services
+from actors.api_clients.kube_client.messages import Services
 from actors.pod_workers.containers.container_config import Parts, container_config
 from actors.pod_workers.containers.resources import LinuxContainerResources
 from actors.pod_workers.containers.service_links import service_environment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.container_manager.messages import AdmitPod, PodAdmitted
 from actors.device_manager.messages import (
     ClaimDevices,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
 from actors.pod_workers.garbage.node_limit import SECONDS
 from actors.shared.cri.pod_lookup import look

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.executor.container_stops import MIN_GRACE_SECONDS

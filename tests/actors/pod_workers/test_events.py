@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict, RetryMounts
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumeEvent, VolumesFailed, VolumesMounted

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from actors.api_clients.event_client.instance_events import InstanceEvents
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.container_manager.messages import AdmitPod, ReleasePod
 from actors.device_manager.messages import PrepareClaims, UnprepareClaims
 from actors.image_manager.messages import EnsureImage

@@ -9,7 +9,8 @@ from functools import partial
 import msgspec
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict

@@ -8,7 +8,7 @@ import random
 import time
 from typing import Any
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, pod_workers, worker_of
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod

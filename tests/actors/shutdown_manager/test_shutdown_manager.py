@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.api_clients.messages import NodeProblem, RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.heartbeat_client.messages import NodeProblem
 from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent

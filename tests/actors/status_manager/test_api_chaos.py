@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.messages import PodObserved
 from supervision.actor import AskError

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPodStatus, ProbeResult

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.kube_client.actor import KubeClient
-from actors.api_clients.messages import ApiCall, GetObject
+from actors.api_clients.kube_client.messages import ApiCall, GetObject
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.shared.config.agent import Agent
 from actors.status_manager.messages import PodObserved

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.api_server.backlog import StatusBacklog

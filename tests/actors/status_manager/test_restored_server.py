@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from supervision.harness import Harness

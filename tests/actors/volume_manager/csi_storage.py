@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from actors.api_clients.messages import VolumesInUse
+from actors.api_clients.heartbeat_client.messages import VolumesInUse
 from actors.shared.config.agent import Agent
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.codec import decode_pod, encode

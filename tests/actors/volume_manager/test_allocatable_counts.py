@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from actors.api_clients.messages import GetObject, ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import GetObject, ObjectRef, ObjectState
 from actors.shared.kube.codec import encode
 from actors.volume_manager.csi.allocatable import AllocatableCounts
 from actors.volume_manager.csi.api_objects import ApiObjects

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectState, RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObject, ObjectState
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager

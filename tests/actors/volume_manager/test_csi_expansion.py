@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.kube.codec import decode, encode
 from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.volume_manager.csi import records

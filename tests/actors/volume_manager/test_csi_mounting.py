@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CallError, CsiError, ExhaustedError, NotAttachedError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume

@@ -10,15 +10,8 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import (
-    ApiAnswer,
-    ApiCall,
-    GetObject,
-    ObjectChanged,
-    ObjectRef,
-    ObjectState,
-    RecordEvent,
-)
+from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObject, ObjectChanged, ObjectRef, ObjectState
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import RetryMounts
 from actors.shared.config.agent import Agent

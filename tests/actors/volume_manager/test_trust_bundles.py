@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import GetTrustBundles, TrustBundles, TrustBundlesChanged
+from actors.api_clients.kube_client.messages import GetTrustBundles, TrustBundles, TrustBundlesChanged
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import RetryMounts
 from actors.shared.config.agent import Agent

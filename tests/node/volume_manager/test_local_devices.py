@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.container_manager.messages import GetNodeResources
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo

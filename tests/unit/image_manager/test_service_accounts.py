@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.image_manager.credential_plugins import Account, Identity
 from actors.image_manager.plugin_process import PluginFailed
 from actors.image_manager.service_accounts import Identities

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.overdue_kills import LEAST_SECONDS, REASON, OverdueKills, overdue_after
 from actors.pod_workers.pod.table import PodWorkerPhase

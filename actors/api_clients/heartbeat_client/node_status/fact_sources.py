@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from actors.api_clients.messages import NodePressure, RuntimeHandlerReport, RuntimeReport
+from actors.api_clients.heartbeat_client.messages import NodePressure, RuntimeHandlerReport, RuntimeReport
 from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources
 from actors.image_manager.messages import IMAGE_MANAGER, GetImages
 from actors.shared.kube.node_addresses import AddressError, HostAddresses, choose, specified_ips

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from actors.api_clients.messages import NodePressure
+from actors.api_clients.heartbeat_client.messages import NodePressure
 
 from .runtime_state import RuntimeState
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import RuntimeReport
+from actors.api_clients.heartbeat_client.messages import RuntimeReport
 from actors.shared.config.fields.duration import Duration
 
 DOWN_SECONDS: Final = 30.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.device_manager.actor import DeviceManager
 from actors.device_manager.messages import (
     ClaimDevices,

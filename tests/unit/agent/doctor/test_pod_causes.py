@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.agent.doctor.pod_causes import MOST, cause, shortened
-from actors.api_clients.messages import RecentEvent
+from actors.api_clients.event_client.messages import RecentEvent
 
 
 def pod(**status: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from actors.agent.inspection.describe_command import _of_actor
 from actors.agent.inspection.event_log import EventsInLog
 from actors.agent.inspection.node_pods import NodePods
 from actors.agent.inspection.node_view import NodeSight
-from actors.api_clients.messages import RecentEvents
+from actors.api_clients.event_client.messages import RecentEvents
 from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context
 from supervision.protocol import ActorState, Tree
 

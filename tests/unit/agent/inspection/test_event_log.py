@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent.inspection.event_log import events_in_log, events_of
-from actors.api_clients.messages import EVENT_CLIENT
+from actors.api_clients.event_client.messages import EVENT_CLIENT
 from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context, LastStart
 from supervision.logs import JsonFormatter, KlogFormatter
 

@@ -13,7 +13,7 @@ import yaml
 
 from actors.agent.inspection import events_command
 from actors.agent.inspection.events_command import events
-from actors.api_clients.messages import RecentEvent, RecentEvents
+from actors.api_clients.event_client.messages import RecentEvent, RecentEvents
 from supervision.cli.document import form_of
 from supervision.protocol import Tree
 

@@ -7,7 +7,7 @@ from typing import Any
 from actors.agent.inspection import event_rows
 from actors.agent.inspection.container_description import probe
 from actors.agent.inspection.pod_description import Description, lines
-from actors.api_clients.messages import RecentEvent
+from actors.api_clients.event_client.messages import RecentEvent
 from actors.status_manager.messages import PodStatusFound
 
 NOW = 1_800_000_000.0

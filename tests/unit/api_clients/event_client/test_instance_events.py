@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.api_clients.event_client.instance_events import InstanceEvents
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.event_client.messages import RecordEvent
 
 
 def event(reason: str, instance: str) -> RecordEvent:

@@ -12,8 +12,8 @@ import pytest
 
 from actors.api_clients.kube_client import object_cache
 from actors.api_clients.kube_client.cached_object import IDLE_SECONDS, CachedObject
+from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.api_clients.kube_client.object_cache import ObjectCache
-from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.shared.api.client import ApiResponse, WatchEvent
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
 

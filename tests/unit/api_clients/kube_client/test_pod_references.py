@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.kube_client.messages import ObjectRef
 from actors.api_clients.kube_client.pod_references import references, references_of
-from actors.api_clients.messages import ObjectRef
 from actors.shared.kube.codec import ObjectError, decode_pod
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.http_servers.access.access import CheckedAccess, OpenAccess
 from actors.http_servers.access.answer_cache import MAX_ANSWERS, AnswerCache
 from actors.http_servers.access.authentication import Authenticator

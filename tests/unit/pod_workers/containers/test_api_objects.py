@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.pod_workers.containers import api_objects, service_links
 from actors.pod_workers.containers.api_objects import Objects
 from actors.pod_workers.containers.environment import EnvContext, Environment, environment, references

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer
+from actors.api_clients.kube_client.messages import ApiAnswer
 from actors.shared.api.permission import when_permitted
 
 REFUSED, GIVEN = ApiAnswer(status=403, reason="Forbidden"), ApiAnswer(status=200, body=b"x")

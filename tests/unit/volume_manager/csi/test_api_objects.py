@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.volume_manager.csi.api_objects import ApiObjects
 from actors.volume_manager.csi.errors import CsiError, ExhaustedError, NotAttachedError, PlainError
 from actors.volume_manager.csi.model import SecretName

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.stats.volume_figures import VolumeFigures
 from actors.volume_manager.csi import volume_stats

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
+from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import Pod
 from actors.volume_manager.files.content_error import ContentError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from actors.api_clients.messages import TrustBundles
+from actors.api_clients.kube_client.messages import TrustBundles
 from actors.shared.kube.credential_sources import ClusterTrustBundleProjection
 from actors.shared.kube.label_selector import LabelSelector
 from actors.shared.kube.node_selector import Requirement

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.heartbeat_client.messages import RuntimeReport
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
-from actors.api_clients.messages import RuntimeReport
 
 BEGAN = 1000.0
 

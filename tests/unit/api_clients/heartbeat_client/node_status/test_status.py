@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.api_clients.heartbeat_client.messages import NodePressure, RuntimeReport
 from actors.api_clients.heartbeat_client.node_status.fact_sources import in_order
 from actors.api_clients.heartbeat_client.node_status.facts import (
     ContainerImage,
@@ -19,7 +20,6 @@ from actors.api_clients.heartbeat_client.node_status.facts import (
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
 from actors.api_clients.heartbeat_client.node_status.status import changed, compute
-from actors.api_clients.messages import NodePressure, RuntimeReport
 from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.quantity_text import written
 from tests.support.apiserver.quantities import canonical
