@@ -28,6 +28,10 @@ Format = Literal["text", "json"]
 Rules = Sequence[tuple[str, int]]
 _SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, "W"))
 _DEBUGGING = 4
+_LIBRARIES: Final = ("asyncio", "grpc")
+"""Libraries whose lines for debugging are of no actor, and tell of their own insides."""
+_LIBRARY_VERBOSITY: Final = 8
+"""The verbosity from which these lines are logged, too."""
 _STDERR_FROM: dict[str, int] = {"text": logging.WARNING, "json": logging.ERROR}
 """The lowest level that goes to stderr when the streams are split, as in the kubelet: JSON has no warnings."""
 
@@ -70,6 +74,9 @@ def set_verbosity(verbosity: int) -> None:
     """Set the log level of this process: up to V(verbosity); only warnings and errors for a negative number."""
     _threshold.level = logging.WARNING if verbosity < 0 else V(verbosity)
     logging.getLogger().setLevel(min([_threshold.level, *(level for _, level in _threshold.rules)]))
+    for name in _LIBRARIES:
+        wanted = verbosity >= _LIBRARY_VERBOSITY or any(fnmatchcase(name, pattern) for pattern, _ in _threshold.rules)
+        logging.getLogger(name).setLevel(logging.NOTSET if wanted else logging.WARNING)
 
 
 def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = (), split: Split | None = None) -> None:

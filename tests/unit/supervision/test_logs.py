@@ -24,6 +24,8 @@ def _root_logger_as_it_was() -> Iterator[None]:
     yield
     root.handlers[:], logging.raiseExceptions = handlers, raising
     root.setLevel(level)
+    for name in ("asyncio", "grpc"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 def record(message: str, level: int = logging.INFO, name: str = "pleg") -> logging.LogRecord:
@@ -88,6 +90,22 @@ def test_verbosity_is_klogs_and_debug_is_four(verbosity: int, shown: str) -> Non
     for name, level in levels.items():
         log.log(level, name)
     assert stream.getvalue().replace("\n", "") == shown
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "vmodule", "shown"),
+    [(4, (), {"a"}), (8, (), {"a", "library"}), (2, (("asyncio", 4),), {"library"})],
+)
+def test_what_libraries_say_of_their_insides_is_for_the_highest_verbosity(
+    verbosity: int, vmodule: tuple[tuple[str, int], ...], shown: set[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    logs.configure(verbosity=verbosity, vmodule=vmodule)
+    logging.getLogger("pleg").debug("a")
+    logging.getLogger("asyncio").debug("library")
+    logging.getLogger("asyncio").warning("slow")
+    text = capfd.readouterr().err
+    assert {word for word in ("a", "library") if f'"{word}"' in text} == shown
+    assert '"slow"' in text
 
 
 @pytest.mark.parametrize(
