@@ -116,6 +116,8 @@ class DeviceService:
         for uid in self._holders.find_unknown(worker, workers, uids, self._holdings.uids):
             self._actor.log.info("no worker has the pod %s any more: its devices are free", uid)
             self.release(uid)
+        if self._holders.first_are_gone:
+            self.node.damage_is_over()
 
     def release(self, uid: str) -> None:
         self._holders.released(uid)

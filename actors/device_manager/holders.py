@@ -14,6 +14,7 @@ class DeviceHolders:
     def __init__(self) -> None:
         self._inventory = PodInventory()
         self._unreported: set[str] = set()
+        self._first: set[str] | None = None
 
     def allocated(self, uid: str) -> None:
         if uid not in self._inventory:
@@ -28,4 +29,12 @@ class DeviceHolders:
         self._unreported.difference_update(uids)
         if not self._inventory.complete:
             return set()
+        pods = set(self._inventory.uids()).difference(holding)
+        self._first = pods if self._first is None else self._first & pods
         return {uid for uid in holding if uid not in self._inventory and uid not in self._unreported}
+
+    @property
+    def first_are_gone(self) -> bool:
+        """Whether none is left of the pods that were on the node when the workers had reported first, but for those
+        whose devices are known."""
+        return self._first is not None and not self._first

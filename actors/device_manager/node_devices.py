@@ -49,6 +49,10 @@ class NodeDevices:
         """Read the checkpoint of the last incarnation. Raises OSError."""
         self._record.restore(self._clock())
 
+    def damage_is_over(self) -> None:
+        """No pod runs whose devices a damaged checkpoint has made unknown."""
+        self._record.damage_is_over()
+
     def find_plugins(self) -> None:
         """Connect to the plugins of the last incarnation."""
         self._earlier.find()

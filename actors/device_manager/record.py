@@ -28,8 +28,9 @@ class DeviceCheckpoint:
         holdings: Holdings,
         tell: Callable[[ServiceState], None],
     ) -> None:
-        """`tell` gets the trouble for `supervise status`. It stays until the agent ends: the devices stay unknown."""
-        self._tell = tell
+        """`tell` gets the trouble for `supervise status`, until no pod runs whose devices are unknown. Another file
+        that is put there is read at the next start only."""
+        self._tell, self._is_damaged = tell, False
         self._file, self._log = files.file(f"{directory}/{checkpoint.NAME}"), files.log
         self._inventory, self._holdings = inventory, holdings
         self._written_data: checkpoint.Data | None = None
@@ -45,6 +46,7 @@ class DeviceCheckpoint:
             )
             text = f"{error}; the devices of running pods are not known"
             self._tell(ServiceState(CHECKPOINT, text, time.monotonic()))
+            self._is_damaged = True
             return
         if found is None:
             return
@@ -53,6 +55,12 @@ class DeviceCheckpoint:
         for key, share in found.shares.items():
             self._holdings.allocate(key, share)
         self._inventory.remembered(found.registered, now)
+
+    def damage_is_over(self) -> None:
+        """No pod runs whose devices are unknown."""
+        if self._is_damaged:
+            self._is_damaged = False
+            self._tell(ServiceState(CHECKPOINT))
 
     def save(self) -> None:
         """Write the checkpoint if it has changed. Like the kubelet without fsync: after a power loss no container runs.

@@ -41,7 +41,7 @@ _RELIEFS: Final = MappingProxyType(
     }
 )
 """What ends each pressure of the node."""
-_REMEDIES: Final = MappingProxyType({CHECKPOINT: "drain the node, then restart the agent"})
+_REMEDIES: Final = MappingProxyType({CHECKPOINT: "drain the node: this ends with the pods that run now"})
 RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
 """A pod that is still terminating this many seconds after its grace period does not end by itself."""

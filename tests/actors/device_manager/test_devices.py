@@ -26,11 +26,12 @@ from actors.device_manager.messages import (
     GetDevices,
     ReleaseDevices,
 )
+from actors.device_manager.record import CHECKPOINT
 from actors.pod_workers.messages import KnownPods
 from actors.shared.hardware.allocation import NOTHING, AllocatedMount, DeviceSpec
 from actors.shared.hardware.hints import TopologyHint
 from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
-from supervision.process_messages import Hello
+from supervision.process_messages import Hello, ServiceState
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
 
@@ -345,6 +346,27 @@ async def test_a_damaged_checkpoint_is_no_obstacle(node: Node) -> None:
         with node.plugin().running() as plugin:
             await node.join(plugin)
             assert isinstance(await node.allocate(), DevicesAllocated)
+        await node.harness.stop()
+
+
+async def test_a_damaged_checkpoint_is_told_until_the_pods_of_that_time_are_gone_or_their_devices_known(
+    node: Node,
+) -> None:
+    Path(node.root, "device-plugins", NAME).write_text("{")
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            told = lambda: [one.text for one in node.harness.sent(ServiceState) if one.service == CHECKPOINT]  # noqa: E731
+            await node.harness.deliver(KnownPods("w0", 2, ["old"]))
+            await node.harness.deliver(KnownPods("w1", 2, ["other"]))
+            await node.allocate("new")
+            await node.harness.deliver(KnownPods("w0", 2, ["old", "new"]))
+            await node.harness.deliver(KnownPods("w1", 2, []))
+            (text,) = told()
+            assert "devices of running pods are not known" in text
+            await node.allocate("old")
+            await node.harness.deliver(KnownPods("w1", 2, []))
+            assert told() == [text, ""]
         await node.harness.stop()
 
 
