@@ -12,19 +12,29 @@ from supervision.errors import error_reason
 
 def problems(flags: Mapping[str, str], state_dir: str) -> Iterator[Reason]:
     """`flags`: the values in force, by the name of their flag."""
-    manifests = flags.get("pod-manifest-path", "")
-    if os.path.isabs(manifests) and not os.path.exists(manifests):
-        yield Reason("staticPodPath", f"{manifests} is not there: no static pod runs")
-    resolver = flags.get("resolv-conf", "")
-    if os.path.isabs(resolver) and (error := _unreadable(resolver)):
-        yield Reason("resolvConf", f"{resolver} cannot be read: {error}: no new pod starts")
+    if text := missing_manifests(flags.get("pod-manifest-path", "")):
+        yield Reason("staticPodPath", text)
+    if text := unreadable_resolver(flags.get("resolv-conf", "")):
+        yield Reason("resolvConf", text)
     if text := start_records.problem(state_dir):
         yield Reason("records", text)
 
 
-def _unreadable(path: str) -> str:
+def missing_manifests(path: str) -> str:
+    """What is wrong with staticPodPath; '' for nothing, also for an empty path."""
+    if not os.path.isabs(path) or os.path.exists(path):
+        return ""
+    real = os.path.realpath(path)
+    led = f", it leads to {real}" if real != os.path.abspath(path) else ""
+    return f"{path} is not there{led}: no static pod runs"
+
+
+def unreadable_resolver(path: str, root: str = "/") -> str:
+    """What is wrong with resolvConf; '' for nothing, also for an empty path. `root`: in place of /."""
+    if not os.path.isabs(path):
+        return ""
     try:
-        with open(path, "rb"):
+        with open(os.path.join(root, path.lstrip("/")), "rb"):
             return ""
     except OSError as error:
-        return error_reason(error)
+        return f"{path} cannot be read: {error_reason(error)}: no new pod starts"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from actors.agent.host_files import unreadable_resolver
 from actors.shared.config.agent import Agent
+from actors.shared.linux.resolv_conf import MAX_SERVERS, exceeded, parse_resolv_conf
 
 from .finding import Finding, failure, ok, warning
 
@@ -34,11 +35,12 @@ def dns(
     file = config.resolvConf
     if not file:
         return
-    try:
-        servers = re.findall(r"^nameserver\s+(\S+)", Path(root, file.lstrip("/")).read_text(errors="replace"), re.M)
-    except OSError as error:
-        yield failure("DNS", f"{file}: {error.strerror}", f"write {file}, or set resolvConf to another file")
+    if text := unreadable_resolver(file, root):
+        yield failure("DNS", f"resolvConf: {text}", f"write {file}, or set resolvConf to another file")
         return
+    text = Path(root, file.lstrip("/")).read_text(errors="replace")
+    servers = parse_resolv_conf(text).servers
+    yield from _limits(file, text, len(servers), cluster_domain=bool(config.clusterDomain))
     local = [server for server in servers if server.startswith("127.") or server == "::1"]
     if local:
         text = f"{file} names {', '.join(local)}, which is another host to a pod"
@@ -51,6 +53,15 @@ def dns(
         yield warning("DNS", text, f"correct {file}, or let UDP to port 53 of {wrong[0]} through")
     else:
         yield ok("DNS", f"{file} names {', '.join(servers)}")
+
+
+def _limits(file: str, text: str, servers: int, *, cluster_domain: bool) -> Iterator[Finding]:
+    """What of the file pods do not get."""
+    if limit := exceeded(file, text, cluster_domain=cluster_domain):
+        yield warning("DNS", limit, f"shorten the search line of {file}, or set resolvConf to another file")
+    if servers > MAX_SERVERS:
+        said = f"{file} names {servers} servers: pods get the first {MAX_SERVERS}"
+        yield warning("DNS", said, f"remove those that are not needed from {file}, or set resolvConf to another file")
 
 
 def silent_of(servers: Sequence[str]) -> Sequence[str]:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from actors.agent import start_checks
+from actors.agent.host_files import missing_manifests
 from actors.agent.other_kubelets import kubelet_here
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
@@ -142,11 +143,9 @@ def _is_free(address: str, port: int) -> bool:
 
 def static_pods(path: str) -> Iterator[Finding]:
     """`path`: staticPodPath. A missing directory is only a warning: it may be made later."""
-    if path and not os.path.exists(path):
-        real = os.path.realpath(path)
-        led = f", it leads to {real}" if real != os.path.abspath(path) else ""
-        text = f"staticPodPath: {path} is not there{led}: no static pod runs"
-        yield warning("manifests", text, f"mkdir -p {shlex.quote(real)}, or correct staticPodPath")
+    if text := missing_manifests(path):
+        real = shlex.quote(os.path.realpath(path))
+        yield warning("manifests", f"staticPodPath: {text}", f"mkdir -p {real}, or correct staticPodPath")
 
 
 def records(state_dir: str, *, running: bool) -> Iterator[Finding]:

@@ -22,6 +22,14 @@ def test_a_directory_of_static_pods_that_is_not_there_is_a_reason_until_it_is_ma
     assert said(tmp_path, pod_manifest_path="", resolv_conf="") == []
 
 
+def test_status_and_doctor_say_the_same_of_a_directory_of_static_pods(tmp_path: Path) -> None:
+    path = tmp_path / "link"
+    path.symlink_to(tmp_path / "gone")
+    (found,) = host_checks.static_pods(str(path))
+    assert said(tmp_path, pod_manifest_path=str(path)) == [found.text]
+    assert f"it leads to {tmp_path}/gone" in found.text
+
+
 def test_a_resolver_configuration_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "resolv.conf"
     assert said(tmp_path, resolv_conf=str(path)) == [

@@ -20,7 +20,11 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
         ("nameserver 10.0.0.1\n", Level.OK, "names 10.0.0.1"),
         ("nameserver 127.0.0.53\n", Level.WARNING, "names 127.0.0.53, which is another host to a pod"),
         ("search x\n", Level.WARNING, "names no server"),
-        (None, Level.FAILURE, "No such file or directory"),
+        (
+            None,
+            Level.FAILURE,
+            "resolvConf: /etc/resolv.conf cannot be read: No such file or directory: no new pod starts",
+        ),
     ],
 )
 def test_the_resolver_of_pods_is_looked_at(tmp_path: Path, text: str | None, level: Level, said: str) -> None:
@@ -45,6 +49,17 @@ def test_servers_that_do_not_answer_are_a_warning(tmp_path: Path) -> None:
     assert found.level is Level.WARNING
     assert found.text.startswith(f"10.0.0.2 of {tmp_path}/resolv.conf does not answer")
     assert "UDP to port 53 of 10.0.0.2" in found.remedy
+
+
+def test_what_pods_do_not_get_of_a_long_file_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "resolv.conf"
+    lines = [*(f"nameserver 10.0.0.{number}" for number in range(4)), f"search {' '.join(f'd{n}' for n in range(33))}"]
+    path.write_text("\n".join(lines))
+    agent = Agent(config=KubeletConfiguration(resolvConf=str(path)))
+    search, servers, names = dns(agent, silent=lambda servers: ())
+    assert (search.level, servers.level, names.level) == (Level.WARNING, Level.WARNING, Level.OK)
+    assert "search line consisting of more than 32 domains" in search.text
+    assert servers.text == f"{path} names 4 servers: pods get the first 3"
 
 
 def test_a_refusal_is_an_answer_too() -> None:
