@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
 
 import msgspec
 
 from actors.shared.config.agent import Agent
+from actors.shared.kube.times import rfc3339
 
 from .certificate import Certificate
 from .client_plan import KubeconfigAction, is_of_node
@@ -24,7 +24,7 @@ def problem_of(state: ClientState, agent: Agent) -> str | None:
         return None if state.fresh else text
     if state.action is KubeconfigAction.ENDED and state.certificate is not None:
         return (
-            f"the client certificate of {agent.kubeconfig} expired at {_time(state.certificate.not_after)}, and "
+            f"the client certificate of {agent.kubeconfig} expired at {rfc3339(state.certificate.not_after)}, and "
             f"{state.bootstrap_problem}: replace it with a kubeconfig that has a valid certificate"
         )
     return "" if state.action in (KubeconfigAction.USE, KubeconfigAction.ADOPT) else None
@@ -61,17 +61,13 @@ class ClientReport:
         if validity == self._validity:
             return
         self._validity = validity
-        user, end = certificate.common_name, _time(certificate.not_after)
+        user, end = certificate.common_name, rfc3339(certificate.not_after)
         if self._agent.config.rotateCertificates and is_of_node(certificate, self._agent.node_name):
             text = "client certificate of %s, valid until %s, rotated from %s"
-            self._log.info(text, user, end, _time(due_at(certificate)))
+            self._log.info(text, user, end, rfc3339(due_at(certificate)))
         elif validity.due:
             self._log.warning(
                 "client certificate of %s expires at %s, and is not rotated (rotateCertificates)", user, end
             )
         else:
             self._log.info("client certificate of %s, valid until %s, not rotated", user, end)
-
-
-def _time(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
 from actors.shared.config import commands
@@ -20,6 +19,7 @@ from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import agent_flags
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
+from actors.shared.kube.times import rfc3339
 from supervision.cli.command import REFUSED, CommandError, as_root
 from supervision.cli.document import document_text
 
@@ -116,14 +116,13 @@ def _no_history(store: ConfigCheckpoints) -> str:
 
 
 def _date(entry: HistoryEntry) -> str:
-    return datetime.fromtimestamp(entry.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(entry.when)
 
 
 def _summary(state: State) -> str:
     lines = [f"in force: {state.current or '-'}", f"last known good: {state.last_known_good or '-'}"]
     if state.trial_until > 0:
-        until = datetime.fromtimestamp(state.trial_until, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        lines.append(f"on trial until: {until}")
+        lines.append(f"on trial until: {rfc3339(state.trial_until)}")
     if state.bad:
         lines.append(f"rolled back before: {', '.join(state.bad)}")
     return "\n".join(lines) + "\n"

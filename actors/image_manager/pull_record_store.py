@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.times import rfc3339
 from supervision.actor import Actor, DisposableError
 from supervision.repeated_warnings import RepeatedWarnings
 
@@ -221,4 +222,4 @@ class PullRecords:
 
 
 def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return rfc3339(time.time())

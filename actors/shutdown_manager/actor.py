@@ -22,6 +22,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import Window, seconds_in_all, windows
+from actors.shared.kube.times import micro_time
 from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
@@ -31,7 +32,7 @@ from .inhibition import Inhibition
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
 from .phases import ShutdownEffect, ShutdownEvent, ShutdownPhase, decide
-from .shutdown_state import ShutdownRecord, ShutdownStateFile, boot_id, seconds, stamp
+from .shutdown_state import ShutdownRecord, ShutdownStateFile, boot_id, seconds
 from .termination_order import REPEAT_SECONDS, TerminationOrder
 from .unreported_pods import is_reported, unreported, with_ended
 
@@ -178,12 +179,12 @@ class ShutdownManager(Actor):
 
     # -- what outlives the shutdown -----------------------------------------------------------------------------------
     def _record_start(self) -> None:
-        self._record(ShutdownRecord(start=stamp(self._wall()), boot=self._boot, pods=self._state.last.pods))
+        self._record(ShutdownRecord(start=micro_time(self._wall()), boot=self._boot, pods=self._state.last.pods))
 
     def _record_end(self, pods: tuple[str, ...] | None = None) -> None:
         """`pods`: None leaves them as they are."""
         last = self._state.last
-        self._record(replace(last, end=stamp(self._wall()), pods=last.pods if pods is None else pods))
+        self._record(replace(last, end=micro_time(self._wall()), pods=last.pods if pods is None else pods))
 
     def _record_missed_end(self) -> None:
         if self._state.last.is_open:

@@ -5,17 +5,16 @@ It has the kubelet's name and fields, and two of our own. It is synced: the mach
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from actors.shared.kube import times
 from supervision.errors import UNREADABLE, error_reason
 from supervision.state_file import read_private, write_private
 
 FILE: Final = "graceful_node_shutdown_state"
-_TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,15 +69,6 @@ def boot_id() -> str:
         return ""
 
 
-def stamp(seconds: float) -> str:
-    """RFC 3339 of seconds since 1970."""
-    return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
-
-
 def seconds(text: str) -> float:
     """Seconds since 1970; 0.0 for a text that is no time, and for Go's zero time."""
-    try:
-        found = datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0
-    return max(found, 0.0)
+    return max(times.seconds(text), 0.0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import msgspec
+
+from actors.shared.kube.times import rfc3339
 
 
 class PodStatusClocks(msgspec.Struct, frozen=True):
@@ -25,8 +26,8 @@ class PodStatusClocks(msgspec.Struct, frozen=True):
         return self.wall_ns() / 1e9
 
 
-def rfc3339(nanoseconds: int) -> str | None:
-    """`2026-01-02T03:04:05Z`; None for never (0)."""
+def time_of_ns(nanoseconds: int) -> str | None:
+    """A Time of the API, `2026-01-02T03:04:05Z`, of nanoseconds since 1970; None for never (0)."""
     if nanoseconds <= 0:
         return None
-    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(nanoseconds // 1_000_000_000)

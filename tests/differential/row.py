@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pods import qos_class
-from actors.status_manager.times import rfc3339
+from actors.status_manager.times import time_of_ns
 from proto import cri_pb2 as cri
 from tests.support.assembly import Assembly, played
 from tests.support.fake_cri import Fault
@@ -469,7 +469,7 @@ def _is(line: str, wanted: str | re.Pattern[str]) -> bool:
 
 
 def _rfc3339(when: float) -> str:
-    return rfc3339(round(when * 1e9)) or ""
+    return time_of_ns(round(when * 1e9)) or ""
 
 
 # -- playing ------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri import pod_lookup
 from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
-from actors.status_manager.times import PodStatusClocks, rfc3339
+from actors.status_manager.times import PodStatusClocks, time_of_ns
 from actors.tree import RELATIONS, declarations, feeders
 from actors.volume_manager.host import memory_mounts, propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
@@ -125,7 +125,7 @@ class Assembly:
 
     def __init__(self, home: Path, loop: VirtualLoop, *, node_ip: str = NODE_IP, **config: Any) -> None:
         self.home, self.loop = home, loop
-        self.started_at = rfc3339(loop.wall_ns()) or ""
+        self.started_at = time_of_ns(loop.wall_ns()) or ""
         self.fake = FakeRuntime(clock_ns=loop.wall_ns)
         self.store = ApiNeighbour()
         self.events: list[RecordEvent] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.kube.times import rfc3339
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.suggestions import close_to, did_you_mean
 
@@ -119,7 +119,7 @@ def _init_containers(pod: PodRuntime) -> set[str]:
 
 def _time(nanoseconds: int) -> str:
     """As in the API."""
-    return f"{datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return rfc3339(nanoseconds // 1_000_000_000)
 
 
 def _state(container: CriContainer) -> Object:

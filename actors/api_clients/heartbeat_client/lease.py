@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from actors.shared.kube.times import micro_time
 from supervision.backoff import RetrySchedule
 
 Json = dict[str, Any]
@@ -19,11 +19,6 @@ RETRIES: Final = RetrySchedule(first=0.1, limit=7.0)
 def renew_seconds(duration: int) -> float:
     """A quarter of its duration."""
     return duration * 0.25
-
-
-def micro_time(now: float) -> str:
-    """A MicroTime of the API; `now` in seconds since 1970."""
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def renewed(lease: Json | None, name: str, duration: int, now: float, node_uid: str) -> Json:

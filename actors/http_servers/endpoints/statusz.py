@@ -11,6 +11,7 @@ from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.z_page import negotiated, text_page
 from actors.shared.config.version import MAJOR, MINOR
+from actors.shared.kube.times import rfc3339
 
 
 async def get(handler: ServerHandler) -> None:
@@ -22,7 +23,7 @@ async def get(handler: ServerHandler) -> None:
     paths = sorted(handler.state.paths)
     if form:
         fields = {
-            "startTime": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "startTime": rfc3339(started.timestamp()),
             "uptimeSeconds": seconds,
             "binaryVersion": found.version,
             "emulationVersion": f"{MAJOR}.{MINOR}",

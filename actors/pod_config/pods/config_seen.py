@@ -13,6 +13,7 @@ import msgspec
 
 from actors.shared.kube import codec
 from actors.shared.kube.names import CONFIG_SOURCE, SOURCE_API
+from actors.shared.kube.times import nano_time
 
 from ..manifests.identity import mark_seen
 from .gated_fields import Gate, without_gated_fields
@@ -47,7 +48,7 @@ class SeenTimes:
         meta = pod.setdefault("metadata", {})
         meta["annotations"] = {**(meta.get("annotations") or {}), **annotations}
         without_gated_fields(pod, self._gate)
-        mark_seen(pod, self._times.setdefault(uid, rfc3339(now_ns)))
+        mark_seen(pod, self._times.setdefault(uid, nano_time(now_ns)))
         return codec.encode(pod)
 
     def keep(self, uids: Collection[str]) -> None:
@@ -55,11 +56,3 @@ class SeenTimes:
         for uid in [uid for uid in self._times if uid not in uids]:
             del self._times[uid]
             self._cache.pop(uid, None)
-
-
-def rfc3339(nanoseconds: int) -> str:
-    """`2026-01-02T03:04:05.000000006Z`, as Go's RFC3339Nano prints it."""
-    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
-    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    digits = f".{fraction:09d}".rstrip("0").rstrip(".")
-    return f"{text}{digits}Z"

@@ -30,7 +30,7 @@ resource_claims.py         the resource claims of a pod, and whether the pod may
 resource_fields.py         a container's resources for the downward API (API doc, ResourceFieldSelector)
 restart_policy.py          whether an ended container is restarted: by its rules, its policy, its pod's policy
 sysctls.py                 the names of sysctls
-times.py                   times of the API (RFC 3339), and the start time of a pod
+times.py                   times of the API (RFC 3339)
 trust_bundles.py           ClusterTrustBundles: the fields that a node reads
 volumes.py                 volumes of pods: the type of each source, its validation
 resource_versions.py       the order of two versions of an object or of a collection

@@ -61,10 +61,10 @@ def extended_claim(pod: Pod) -> ExtendedClaimStatus | None:
 
 def has_claims(pod: Pod) -> bool:
     """Whether the pod has any claim, of any kind."""
-    return _is_given(pod.spec.resourceClaims) or is_extended(pod)
+    return _is_given(pod.spec.resourceClaims) or has_extended_claim(pod)
 
 
-def is_extended(pod: Pod) -> bool:
+def has_extended_claim(pod: Pod) -> bool:
     """Whether a claim provides extended resources of the pod."""
     return _is_given(pod.status.extendedResourceClaimStatus)
 

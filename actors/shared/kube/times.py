@@ -1,11 +1,8 @@
-"""Times of the API (RFC 3339), and the start time of a pod."""
+"""Times of the API (RFC 3339). Pure."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-
-from .names import CONFIG_SEEN
-from .pod import Pod
 
 
 def seconds(when: str | None) -> float:
@@ -21,10 +18,13 @@ def rfc3339(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def start_time(pod: Pod) -> str:
-    """When the node first saw the pod: status.startTime, else the annotation of a static pod, which survives a restart
-    of the agent; '' if neither is set."""
-    if pod.status.startTime:
-        return pod.status.startTime
-    seen = pod.metadata.annotations.get(CONFIG_SEEN, "")
-    return f"{seen[:19]}Z" if len(seen) >= 20 and seen.endswith("Z") else ""
+def micro_time(seconds: float) -> str:
+    """A MicroTime of the API; `seconds` since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def nano_time(nanoseconds: int) -> str:
+    """`2026-01-02T03:04:05.000000006Z`, as Go's RFC3339Nano prints it; `nanoseconds` since 1970."""
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    digits = f".{fraction:09d}".rstrip("0").rstrip(".")
+    return f"{rfc3339(seconds).removesuffix('Z')}{digits}Z"

@@ -18,7 +18,7 @@ from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.restart_policy import POST_START_ERROR, RESTARTING_ALL, may_restart
 
 from ..messages import Waiting
-from ..times import rfc3339
+from ..times import time_of_ns
 from .container_status_input import ContainerStatusInput
 from .lost_containers import lost_end
 
@@ -43,7 +43,7 @@ def state_of(
     """The state, and the last state if the same instance determines it."""
     waiting = None if view.deleting else view.waiting.get(container.name)  # nothing of a deleted pod starts again
     if newest is not None and newest.state is CriContainerState.RUNNING:
-        return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), NOTHING
+        return ContainerState(running=ContainerStateRunning(startedAt=time_of_ns(newest.started_ns))), NOTHING
     if newest is not None and newest.start_given_up and not view.ended:
         return _waits(view, waiting), NOTHING  # it is being created again: this end does not count
     if newest is not None and newest.state is CriContainerState.EXITED:
@@ -125,8 +125,8 @@ def terminated_state(view: ContainerStatusInput, container: CriContainer) -> Con
         exitCode=container.exit_code,
         reason=container.reason or ("Completed" if container.exit_code == 0 else "Error"),
         message=container.message,
-        startedAt=rfc3339(container.started_ns) or NEVER_STARTED,
-        finishedAt=rfc3339(container.finished_ns),
+        startedAt=time_of_ns(container.started_ns) or NEVER_STARTED,
+        finishedAt=time_of_ns(container.finished_ns),
         containerID=container_id(view, container),
     )
 

@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.kube.pod import PodCondition, PodStatus
 
 from ..messages import PodObserved
-from ..times import rfc3339
+from ..times import time_of_ns
 from . import resize_conditions
 from .conditions import OWNED, ConditionInput, conditions, with_times
 from .phase import TERMINAL
@@ -61,7 +61,7 @@ def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondi
     known = [each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True"]
     disrupted = next((each for each in known if each.reason == BY_KUBELET), None) or PodCondition(
         type=DISRUPTION, status="True", reason=BY_KUBELET, message=seen.disruption,
-        lastTransitionTime=known[0].lastTransitionTime if known else rfc3339(situation.now_ns),
+        lastTransitionTime=known[0].lastTransitionTime if known else time_of_ns(situation.now_ns),
         observedGeneration=facts.pod.metadata.generation,
     )  # fmt: skip
     return [*(each for each in others if each.type != DISRUPTION), disrupted]
@@ -70,7 +70,7 @@ def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondi
 def _transition_time(name: str, situation: TransitionInput) -> str | None:
     """When a condition got its value: now; for the first status of a pod, the time that the runtime reports."""
     if situation.before is not None:
-        return rfc3339(situation.now_ns)
+        return time_of_ns(situation.now_ns)
     runtime = situation.seen.runtime
     if name == "PodScheduled" or runtime is None:
         return situation.start
@@ -78,4 +78,4 @@ def _transition_time(name: str, situation: TransitionInput) -> str | None:
         times = [sandbox.created_ns for sandbox in runtime.sandboxes[:1]]
     else:
         times = [max(each.started_ns, each.finished_ns) for each in runtime.containers]
-    return rfc3339(max(times, default=0)) or situation.start
+    return time_of_ns(max(times, default=0)) or situation.start

@@ -6,15 +6,14 @@ import msgspec
 
 from actors.shared.cri.model import CriContainerState, PodRuntime
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
-from actors.shared.kube.pods import qos_class
+from actors.shared.kube.pods import qos_class, start_time
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
-from actors.shared.kube.times import start_time
 
 from ..containers.container_status import statuses
 from ..containers.container_status_input import ContainerStatusInput
 from ..containers.lost_containers import failed, with_lost_ends
 from ..messages import PodObserved
-from ..times import rfc3339
+from ..times import time_of_ns
 from .conditions import ConditionInput
 from .expected_phase import expected_phase, reported_phase
 from .phase import TERMINAL
@@ -42,7 +41,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     phase = reported_phase(observation, expected, old)
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
-    start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
+    start = old.startTime or start_time(pod) or time_of_ns(observation.now_ns)
     facts = ConditionInput(
         pod, by_name, expected, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod),
         node.ready_to_start,

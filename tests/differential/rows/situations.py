@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from actors.status_manager.times import rfc3339
+from actors.status_manager.times import time_of_ns
 
 from ..row import (
     FOREVER,
@@ -90,7 +90,7 @@ def without_other() -> Any:
 
     def delete(on: Situation) -> None:
         found = copy.deepcopy(on.store.pods[NAMESPACE, "other"])
-        when = rfc3339(round((on.node.loop.wall() + 5) * 1e9))
+        when = time_of_ns(round((on.node.loop.wall() + 5) * 1e9))
         found["metadata"] |= {"deletionTimestamp": when, "deletionGracePeriodSeconds": 5}
         on.node.put(found)
 

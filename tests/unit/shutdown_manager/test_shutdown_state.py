@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.shutdown_manager.shutdown_state import FILE, ShutdownRecord, ShutdownStateFile, seconds, stamp
+from actors.shared.kube.times import micro_time
+from actors.shutdown_manager.shutdown_state import FILE, ShutdownRecord, ShutdownStateFile, seconds
 
 
 def test_a_recorded_shutdown_is_read_by_the_next_incarnation(tmp_path: Path) -> None:
     state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert (state.last, state.problem) == (ShutdownRecord(), "")
-    state.put(ShutdownRecord(start=stamp(1e9), pods=("u1", "u2")))
+    state.put(ShutdownRecord(start=micro_time(1e9), pods=("u1", "u2")))
     other = ShutdownStateFile(str(tmp_path))
     other.load()
     assert other.last == ShutdownRecord(start="2001-09-09T01:46:40.000000Z", pods=("u1", "u2"))
@@ -34,23 +35,23 @@ def test_a_damaged_file_is_a_problem_and_no_end(tmp_path: Path) -> None:
     state.load()
     assert str(tmp_path / FILE) in state.problem
     assert state.last == ShutdownRecord()
-    state.put(ShutdownRecord(end=stamp(5.0)))
+    state.put(ShutdownRecord(end=micro_time(5.0)))
     assert state.problem == ""
 
 
 def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     state = ShutdownStateFile(str(tmp_path / "file"))
-    state.put(ShutdownRecord(end=stamp(5.0)))
+    state.put(ShutdownRecord(end=micro_time(5.0)))
     assert "cannot be written" in state.problem
 
 
 def test_a_shutdown_is_open_from_its_start_until_its_end_is_recorded() -> None:
     assert not ShutdownRecord().is_open
-    assert ShutdownRecord(start=stamp(1e9)).is_open
-    assert not ShutdownRecord(start=stamp(1e9), end=stamp(2e9)).is_open
+    assert ShutdownRecord(start=micro_time(1e9)).is_open
+    assert not ShutdownRecord(start=micro_time(1e9), end=micro_time(2e9)).is_open
 
 
 def test_a_time_is_read_as_it_was_written() -> None:
-    assert seconds(stamp(1234567890.25)) == 1234567890.25
+    assert seconds(micro_time(1234567890.25)) == 1234567890.25
     assert seconds("") == seconds("yesterday") == 0.0

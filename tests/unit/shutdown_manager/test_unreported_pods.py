@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.shutdown_manager.shutdown_state import ShutdownRecord, stamp
+from actors.shared.kube.times import micro_time
+from actors.shutdown_manager.shutdown_state import ShutdownRecord
 from actors.shutdown_manager.unreported_pods import is_reported, unreported, with_ended
 from actors.status_manager.messages import LivePod, LivePods
 
@@ -17,7 +18,7 @@ def pod(uid: str, **fields: Any) -> LivePod:
 
 
 def last(*pods: str) -> ShutdownRecord:
-    return ShutdownRecord(start=stamp(END - 60), end=stamp(END), pods=pods)
+    return ShutdownRecord(start=micro_time(END - 60), end=micro_time(END), pods=pods)
 
 
 def test_pods_of_the_api_server_are_added_once_and_static_pods_are_not() -> None:

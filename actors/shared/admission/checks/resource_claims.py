@@ -6,7 +6,7 @@ from typing import Final
 
 from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pods import is_static
-from actors.shared.kube.resource_claims import has_claims, is_extended
+from actors.shared.kube.resource_claims import has_claims, has_extended_claim
 
 
 def unprepared_claims(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
@@ -19,7 +19,7 @@ def unprepared_claims(candidate: PodAdmitAttributes, node: NodeState) -> Refusal
         return _unsupported_refusal("a static pod cannot have resource claims")
     if not node.claims:
         return _unsupported_refusal("dynamic resource allocation is not supported on this node")
-    if not node.extended_claims and is_extended(pod):
+    if not node.extended_claims and has_extended_claim(pod):
         return _unsupported_refusal("extended resources by dynamic resource allocation are not supported on this node")
     return None
 

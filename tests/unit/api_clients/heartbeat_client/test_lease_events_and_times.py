@@ -7,10 +7,11 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.api_clients.heartbeat_client.lease import micro_time, renew_seconds, renewed
+from actors.api_clients.heartbeat_client.lease import renew_seconds, renewed
 from actors.api_clients.heartbeat_client.node_events import NodeEvents
 from actors.api_clients.heartbeat_client.node_status.report_schedule import ReportSchedule
 from actors.api_clients.heartbeat_client.startup_times import StartupTimes, agent_started, since_boot
+from actors.shared.kube.times import micro_time
 
 
 def test_the_first_status_is_due_and_then_changes_only_until_the_time_has_passed():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.shared.kube.codec import decode_pod, encode
-from actors.shared.kube.times import seconds, start_time
+from actors.shared.kube.pods import start_time
+from actors.shared.kube.times import micro_time, nano_time, rfc3339, seconds
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,13 @@ def test_a_pod_started_at_its_start_time_else_when_its_manifest_was_seen(status:
     metadata = {"annotations": {"kubernetes.io/config.seen": seen} if seen else {}}
     body = {"metadata": metadata, "status": {"startTime": status} if status else {}}
     assert start_time(decode_pod(encode(body))) == expected
+
+
+def test_a_time_is_written_in_whole_seconds_microseconds_or_nanoseconds() -> None:
+    assert rfc3339(1e9 + 0.9) == "2001-09-09T01:46:40Z"
+    assert micro_time(1e9 + 0.25) == "2001-09-09T01:46:40.250000Z"
+    assert [nano_time(10**18 + part) for part in (0, 6, 120_000_000)] == [
+        "2001-09-09T01:46:40Z",
+        "2001-09-09T01:46:40.000000006Z",
+        "2001-09-09T01:46:40.12Z",
+    ]

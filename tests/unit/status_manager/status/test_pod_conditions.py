@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from actors.shared.cri.model import PodRuntime, Sandbox
 from actors.shared.kube.pod import PodCondition, PodStatus
 from actors.status_manager.status.pod_conditions import BY_KUBELET, DISRUPTION
-from actors.status_manager.times import rfc3339
+from actors.status_manager.times import time_of_ns
 from tests.support.pod_statuses import NEVER, NOW, TWO, S, look, pod_of, ran
 
 LONG_AGO = "2026-01-01T00:00:00Z"
@@ -48,7 +48,7 @@ def test_a_rejected_pod_keeps_the_conditions_of_others_and_has_none_of_the_nodes
 
 
 def test_the_disruption_by_the_node_begins_now_unless_it_was_disrupted_already() -> None:
-    now = rfc3339(NOW)
+    now = time_of_ns(NOW)
     others = [foreign("example.com/gate"), foreign(DISRUPTION, "False")]
     assert disruption([]).lastTransitionTime == disruption(others).lastTransitionTime == now
     evicted = disruption([foreign("example.com/gate"), foreign(DISRUPTION, reason="EvictionByEvictionAPI")])
@@ -66,8 +66,8 @@ def test_a_disruption_that_the_node_has_reported_stays_as_it_is() -> None:
 
 def test_conditions_of_the_first_status_have_the_times_of_the_runtime() -> None:
     found = times()
-    assert found["PodReadyToStartContainers"] == rfc3339(NOW - 30 * S), "of the newest sandbox"
-    ended = rfc3339(NOW - 9 * S)
+    assert found["PodReadyToStartContainers"] == time_of_ns(NOW - 30 * S), "of the newest sandbox"
+    ended = time_of_ns(NOW - 9 * S)
     assert (found["Ready"], found["ContainersReady"], found["Initialized"]) == (ended, ended, ended)
     assert found["PodScheduled"] == found["start"]
 
@@ -83,7 +83,7 @@ def test_a_later_change_has_the_time_of_the_change() -> None:
     after = look(pod_of(), ran(), before=before, ready=False, now=NOW + 5 * S)
     changed = {one.type: one.lastTransitionTime for one in after.conditions}
     unchanged = {one.type: one.lastTransitionTime for one in before.conditions}
-    assert changed["Ready"] == changed["ContainersReady"] == rfc3339(NOW + 5 * S)
+    assert changed["Ready"] == changed["ContainersReady"] == time_of_ns(NOW + 5 * S)
     assert {name: changed[name] for name in ("PodScheduled", "Initialized")} == {
         name: unchanged[name] for name in ("PodScheduled", "Initialized")
     }
