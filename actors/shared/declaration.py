@@ -24,7 +24,6 @@ API: Final = (
     "httpcore",
     "sniffio",  # httpcore looks for it with each request; a search that fails costs more than the request
     "anyio._backends._asyncio",
-    "anyio.streams.tls",
     "actors.shared.api.client",
     "actors.shared.api.kubeconfig",
     "actors.shared.api.reflector",

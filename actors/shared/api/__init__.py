@@ -14,6 +14,7 @@ kubeconfig_check.py    validates a kubeconfig and reports every problem with its
 kubeconfig_files.py    the files that a kubeconfig names: their paths, and the content of those with PEM
 kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
 lines.py               splits a byte stream into lines, for watches: one JSON document per line
+network.py             TCP and TLS streams for httpcore, on asyncio's own transports
 permission.py          repeats requests that the API server may refuse temporarily
 plugin_metrics.py      the metrics of a credential plugin, as client-go has them: its runs
 proxy.py               connections through a proxy: HTTP CONNECT (plain or TLS) and SOCKS5

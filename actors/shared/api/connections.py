@@ -9,6 +9,7 @@ import httpcore
 
 from .access import ServerAccess
 from .credentials import ClientKeyPair
+from .network import NetworkBackend
 from .proxy import ProxyBackend, proxy_for
 from .tls import context
 
@@ -34,7 +35,7 @@ class Connections:
         """Raises NoCredentials."""
         self.certificate = certificate
         self._tls = context(access, certificate) if access.server.startswith("https:") else None
-        self._backend: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
+        self._backend: httpcore.AsyncNetworkBackend = NetworkBackend()
         proxy = proxy_for(access.server, access.proxy)
         if proxy:
             self._backend = ProxyBackend(proxy, self._backend)
