@@ -5,7 +5,6 @@ The two messages of the protocol are coded by hand.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from actors.shared.config.fields.duration import Duration
@@ -63,11 +62,13 @@ async def _check(relay: GrpcRelay, address: str, service: str, timeout: float) -
         call = channel.unary_unary(METHOD, request_serializer=bytes, response_deserializer=bytes)
         connected = False
         try:
-            async with asyncio.timeout(timeout):
+            async with relay.within(timeout):
                 await channel.channel_ready()  # a port that opens within the timeout is in time
                 connected = True
                 answer = await call(encoded(service))
         except TimeoutError:
+            if relay.flooded:
+                return _broken(relay.broken)
             if connected:
                 return failure(_too_late(limit))
             return failure(f'timeout: failed to connect service "{address}" within {limit}: context deadline exceeded')
@@ -83,13 +84,17 @@ def _failure_of(problem: grpc.aio.AioRpcError, limit: Duration, broken: str) -> 
     """`broken`: see `GrpcRelay.broken`."""
     code, details = problem.code().name, client_details(problem.details() or "")
     if broken and code == "UNAVAILABLE":
-        details = f"error reading from server: {broken}"
+        return _broken(broken)
     if code == "DEADLINE_EXCEEDED":
         return failure(_too_late(limit))
     if code == "UNIMPLEMENTED":
         text = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
         return failure(f"{text}: {details}")
     return failure(f"error: health rpc probe failed: {rpc_error(code, details)}")
+
+
+def _broken(why: str) -> ProbeOutcome:
+    return failure(f"error: health rpc probe failed: {rpc_error('UNAVAILABLE', f'error reading from server: {why}')}")
 
 
 def _too_late(limit: Duration) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Final
 
@@ -32,8 +33,14 @@ class GrpcRelay:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._left = MOST_BYTES
+        self._clock: asyncio.Timeout | None = None
         self.broken = ""
-        """Why the last connection to the pod was closed, in the words of Go's client; '' if the server closed it."""
+        """Why the last connection to the pod was lost, in the words of Go's client; '' if the server closed it."""
+
+    @property
+    def flooded(self) -> bool:
+        """Whether the server has sent too much: there will be no answer."""
+        return self._left <= 0
 
     @property
     def target(self) -> str:
@@ -55,11 +62,25 @@ class GrpcRelay:
     ) -> None:
         if self._server is not None:
             self._server.close()
+            self._server = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @asynccontextmanager
+    async def within(self, seconds: float) -> AsyncIterator[None]:
+        """A time limit, which is over at once when the server has sent too much. Raises TimeoutError."""
+        async with asyncio.timeout(seconds) as clock:
+            self._clock = clock
+            try:
+                yield
+            finally:
+                self._clock = None
+
     def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._server is None:  # it was accepted before the end
+            writer.transport.abort()
+            return
         task = asyncio.get_running_loop().create_task(self._relay(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -78,12 +99,12 @@ class GrpcRelay:
         receiving = asyncio.ensure_future(self._receive(pod_reader, writer))
         try:
             await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
+        finally:  # without an await first: it may be cancelled there
+            for one in (writer, pod_writer):
+                one.transport.abort()
             for task in (sending, receiving):
                 task.cancel()
             await asyncio.gather(sending, receiving, return_exceptions=True)
-            for one in (writer, pod_writer):
-                one.transport.abort()
 
     async def _send(self, reader: asyncio.StreamReader, pod_writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):  # who reads from the pod finds out why
@@ -95,8 +116,10 @@ class GrpcRelay:
         try:
             while part := await pod_reader.read(min(_PART_BYTES, max(1, self._left))):
                 self._left -= len(part)
-                if self._left < 0:
+                if self.flooded:
                     self.broken = f"the answer has more than {MOST_BYTES} bytes"
+                    if self._clock is not None:
+                        self._clock.reschedule(0.0)
                     return
                 writer.write(part)
                 await writer.drain()
