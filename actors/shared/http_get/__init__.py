@@ -1,9 +1,11 @@
 """The HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification, with Go's error texts.
 
+chunks.py         the chunked coding of a body
 dialer.py         connections, with Go's error texts
 errors.py         the error of a GET
 exchange.py       one request and its response
 lookups.py        addresses of host names, each looked up in a separate thread
+received.py       bytes that have arrived and are not read yet
 redirects.py      follows redirects on the same host
 request.py        the request, with the headers of the manifest
 response_body.py  the start of a body

@@ -15,10 +15,12 @@ import msgspec
 
 from actors.shared.kube.host_port import joined
 
+from .chunks import BodyError
 from .dialer import DialError, dial
 from .errors import ExchangeError
+from .received import Received
 from .request import Headers, request
-from .response_body import BodyError, ResponseBody
+from .response_body import ResponseBody
 from .response_head import read_head
 from .url import Url
 
@@ -56,9 +58,10 @@ async def get(
         raise ExchangeError(str(problem)) from problem
     try:
         writer.write(content)
+        received = Received(reader)
         async with asyncio.timeout_at(deadline):
-            status, fields = await read_head(reader)
-        body = ResponseBody(reader)
+            status, fields = await read_head(received)
+        body = ResponseBody(received)
         broken = await _whole(body, status, fields, writer, deadline)
         return HttpGetResponse(status, _location(fields), body.content, broken)
     except TimeoutError:

@@ -6,22 +6,24 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from .chunks import ChunkDecoder
+from .received import Received
+
 BODY_BYTES: Final = 10 << 10
 """How much is read; what follows is left."""
-_HEX: Final = frozenset("0123456789abcdefABCDEF")
 _SIZE_DIGITS: Final = 16
 
 
-class BodyError(Exception):
-    """The body is damaged. The text has the words of Go's HTTP client."""
-
-
 class ResponseBody:
-    """`content` has the bytes that were read, also after an error or a cancellation."""
+    """The bytes that were read are kept, also after an error or a cancellation."""
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
-        self._reader = reader
-        self.content = b""
+    def __init__(self, received: Received) -> None:
+        self._received = received
+        self._content = bytearray()
+
+    @property
+    def content(self) -> bytes:
+        return bytes(self._content)
 
     async def read(self, status: int, fields: Mapping[str, str]) -> None:
         """Read up to BODY_BYTES, to the announced length, the last chunk, or the end of the connection where neither is
@@ -35,40 +37,23 @@ class ResponseBody:
         if fields.get("transfer-encoding", "").lower() == "chunked":
             await self._chunks()
         elif length.isascii() and length.isdigit():
-            await self._bytes(int(length[:_SIZE_DIGITS]))
-        else:
-            await self._rest()
-
-    async def _bytes(self, count: int) -> None:
-        end = len(self.content) + count
-        while len(self.content) < min(end, BODY_BYTES):
-            part = await self._reader.read(min(end, BODY_BYTES) - len(self.content))
-            if not part:
+            if not await self._bytes(min(int(length[:_SIZE_DIGITS]), BODY_BYTES)):
                 raise asyncio.IncompleteReadError(b"", None)
-            self.content += part
+        else:
+            await self._bytes(BODY_BYTES)
 
-    async def _rest(self) -> None:
-        while len(self.content) < BODY_BYTES:
-            part = await self._reader.read(BODY_BYTES - len(self.content))
-            if not part:
-                return
-            self.content += part
+    async def _bytes(self, count: int) -> bool:
+        """Up to so many. Whether there were as many."""
+        self._content += self._received.take(count)
+        while len(self._content) < count:
+            if not await self._received.more():
+                return False
+            self._content += self._received.take(count - len(self._content))
+        return True
 
     async def _chunks(self) -> None:
-        while len(self.content) < BODY_BYTES:
-            size = await self._chunk_size()
-            if not size:
-                return
-            await self._bytes(size)
-            if len(self.content) < BODY_BYTES and await self._reader.readexactly(2) != b"\r\n":
-                raise BodyError("malformed chunked encoding")
-
-    async def _chunk_size(self) -> int:
-        try:
-            line = await self._reader.readuntil(b"\n")
-        except asyncio.LimitOverrunError:
-            raise BodyError("header line too long") from None
-        digits = line.decode("latin-1").partition(";")[0].strip()
-        if not 0 < len(digits) <= _SIZE_DIGITS or not _HEX.issuperset(digits):
-            raise BodyError("invalid byte in chunk length")
-        return int(digits, 16)
+        decoder = ChunkDecoder(self._content, BODY_BYTES)
+        while not decoder.decode(self._received.held):
+            if not await self._received.more():
+                raise asyncio.IncompleteReadError(b"", None)
+            await asyncio.sleep(0)  # with many small chunks each part takes milliseconds

@@ -3,7 +3,6 @@ end without a carriage return, as from small servers."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -12,10 +11,12 @@ from actors.shared.kube.go_text import quoted
 
 from .dialer import READ_LIMIT_BYTES
 from .errors import ExchangeError
+from .received import Received
 
 _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
 _VERSION: Final = re.compile(r"HTTP/[0-9]\.[0-9]")
+_END: Final = re.compile(rb"\n\r?\n")
 _BLANKS: Final = " \t"
 _LENGTH_DIGITS: Final = 19
 """The digits of the largest 64-bit number."""
@@ -27,36 +28,33 @@ class ResponseHead(NamedTuple):
     """The first value of each name, names in lower case."""
 
 
-async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
+async def read_head(received: Received) -> ResponseHead:
     """Interim responses (1xx) are skipped. Raises ExchangeError; OSError when the connection is lost."""
     for number in range(_MOST_INTERIM):
-        lines = await _lines(reader, first=number == 0)
+        lines = await _lines(received, first=number == 0)
         status = _status(lines[0])
         if not 100 <= status < 200 or status == 101:
             return ResponseHead(status, _checked(status, _fields(lines[1:])))
     raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
 
 
-async def _lines(reader: asyncio.StreamReader, *, first: bool) -> list[str]:
+async def _lines(received: Received, *, first: bool) -> list[str]:
     """The lines up to the empty line. `first`: they are the first of the connection."""
-    found: list[str] = []
-    size = 0
-    try:
-        while size <= READ_LIMIT_BYTES:
-            line = await reader.readuntil(b"\n")
-            size += len(line)
-            text = line.decode("latin-1").removesuffix("\n").removesuffix("\r")
-            if not text and found:
-                return found
-            found.append(text)
-    except asyncio.IncompleteReadError as problem:
-        if not found and problem.partial:
-            _status(problem.partial.decode("latin-1"))  # this line may be the error
-        nothing = first and not found and not problem.partial
-        raise ExchangeError("EOF" if nothing else f"{_BROKEN}unexpected EOF") from problem
-    except asyncio.LimitOverrunError:
-        pass
-    raise ExchangeError(f"net/http: server response headers exceeded {READ_LIMIT_BYTES} bytes; aborted")
+    seen = 0
+    while True:
+        end = _END.search(received.held, max(0, seen - 2))
+        seen = len(received.held)
+        if (end.end() if end is not None else seen) > READ_LIMIT_BYTES:
+            raise ExchangeError(f"net/http: server response headers exceeded {READ_LIMIT_BYTES} bytes; aborted")
+        if end is not None:
+            text = received.take(end.end()).decode("latin-1")
+            return [line.removesuffix("\r") for line in text.split("\n")[:-2]]
+        if not await received.more():
+            break
+    partial = received.held.decode("latin-1")
+    if partial and "\n" not in partial:
+        _status(partial)  # this line may be the error
+    raise ExchangeError("EOF" if first and not partial else f"{_BROKEN}unexpected EOF")
 
 
 def _status(line: str) -> int:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from actors.shared.http_get.errors import ExchangeError
+from actors.shared.http_get.received import Received
 from actors.shared.http_get.response_head import ResponseHead, read_head
 
 
@@ -15,7 +16,7 @@ def read(text: str) -> ResponseHead:
         reader = asyncio.StreamReader()
         reader.feed_data(text.encode())
         reader.feed_eof()
-        return await read_head(reader)
+        return await read_head(Received(reader))
 
     return asyncio.run(story())
 
@@ -28,3 +29,33 @@ def test_the_length_of_a_response_without_a_body_does_not_matter(status: int) ->
 def test_a_length_that_is_no_number_breaks_a_response_with_a_body() -> None:
     with pytest.raises(ExchangeError, match="bad Content-Length"):
         read("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n")
+
+
+def test_a_head_of_very_many_lines_is_read_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    more = Received.more
+
+    async def counted(received: Received) -> bool:
+        steps.append(1)
+        return await more(received)
+
+    monkeypatch.setattr(Received, "more", counted)
+    assert len(read("HTTP/1.1 200 OK\r\n" + "".join(f"a{n}:\n" for n in range(8000)) + "\n").fields) == 8000
+    assert len(steps) < 10
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\n\r\n", "\r\n\n"])
+def test_a_head_that_arrives_byte_by_byte_ends_at_its_empty_line(end: str) -> None:
+    async def story() -> tuple[ResponseHead, bytes]:
+        reader = asyncio.StreamReader()
+        received = Received(reader)
+        reading = asyncio.ensure_future(read_head(received))
+        for byte in f"HTTP/1.1 200 OK\nA: b{end}body".encode():
+            reader.feed_data(bytes([byte]))
+            await asyncio.sleep(0)
+        head = await reading
+        while len(received.held) < 4:
+            await received.more()
+        return head, received.take(100)
+
+    assert asyncio.run(story()) == (ResponseHead(200, {"a": "b"}), b"body")
