@@ -24,9 +24,10 @@ def run(context: Context) -> int:
     shown, top = tree.actors, str(FORK_SERVER)
     if context.arguments.actor:
         shown, top = chosen(tree, context.full_name(context.arguments.actor, tree))
-    rows = [row(name, actor) for name, actor in branches(shown, top)]
+    stopped = stopped_by_signal(tree.actors)
+    rows = [row(name, actor, stopped) for name, actor in branches(shown, top)]
     columns = 0 if context.arguments.output == WIDE else terminal_columns(sys.stdout)
-    first = wrapped(headline(tree, stopped_by_signal(tree.actors)), columns, "  ", "")
+    first = wrapped(headline(tree, stopped), columns, "  ", "")
     context.show(
         msgspec.structs.replace(tree, actors=shown), "\n".join([*first, *narrow_table(HEADER, rows, columns, _SPARE)])
     )
@@ -51,8 +52,7 @@ def is_of(name: str, wanted: str) -> bool:
 
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:
     """The actors and the fork server in one line. It counts only actors, because the node may be degraded for reasons
-    that
-    only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
+    that only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
     return f"actors {of_actors(tree, stopped)}: {figures(tree)}"
 
 
@@ -66,9 +66,10 @@ def figures(tree: Tree) -> str:
     )
 
 
-def row(name: str, actor: ActorState) -> tuple[str, ...]:
+def row(name: str, actor: ActorState, stopped: Collection[int] = ()) -> tuple[str, ...]:
+    """`name`: as drawn. `stopped`: pids of processes that a signal has stopped."""
     state: str = actor.state
-    if since := is_unhealthy(actor):
+    if since := "stopped" if actor.pid in stopped else is_unhealthy(actor):
         state += f" ({since})"
     return (
         name,

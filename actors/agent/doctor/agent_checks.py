@@ -21,7 +21,7 @@ from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY
 from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
 from actors.shared.kube.names import SOURCE_API
 from supervision.cli.command import RefusedStart
-from supervision.cli.health import Reason, of_tree
+from supervision.cli.health import Reason, of_actors, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
@@ -63,20 +63,26 @@ def not_running(refused: RefusedStart | None, start_words: str, prevented: Colle
 
 def tree(found: Tree, stopped: Collection[int] = ()) -> Iterator[Finding]:
     """`stopped`: pids of processes that a signal has stopped."""
-    unhealthy = [line(actor) for actor in found.actors if actor.state != "running"]
-    if unhealthy:
-        yield failure("agent", f"{found.state}: {'; '.join(unhealthy)}", "supervise incidents --full")
-        return
-    concerns = [*_concerns(found, stopped), *_pod_network(found), *_replaced_actors(found.actors)]
+    away = [actor for actor in found.actors if actor.state != "running"]
+    if away:
+        state = of_actors(found, stopped)
+        yield failure("agent", f"{state}: {'; '.join(map(line, away))}", "supervise incidents --full")
+    concerns = [*_concerns(found, stopped), *_pod_network(found)]
     yield from concerns
-    if not concerns:
+    if away:
+        return
+    replaced = list(_replaced_actors(found.actors))
+    yield from replaced
+    if not concerns and not replaced:
         yield ok("agent", f"{found.state}, {len(found.actors)} actors in service")
 
 
 def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
-    """The findings of `supervise status` about the tree, without those that other checks cover."""
+    """The findings of `supervise status` about the tree, without those that other checks cover and those about actors
+    that are not in service."""
+    away = {str(actor.name) for actor in found.actors if actor.state != "running"}
     for reason in of_tree(found, stopped):
-        if reason.subject in _LOOKED_AT:
+        if reason.subject in _LOOKED_AT or reason.subject in away:
             continue
         made = failure if reason.down else warning
         if port := _PORT.fullmatch(reason.subject):

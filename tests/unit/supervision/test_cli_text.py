@@ -175,6 +175,7 @@ def test_the_tree_does_not_call_the_node_ready_and_names_silent_actors() -> None
     assert headline(outside).startswith("actors ready: ")
     assert row("prober", silent)[2] == "running (silent 7.4s)"
     assert row("prober", well)[2] == "running"
+    assert row("prober", silent, {5})[2] == "running (stopped)"
 
 
 def test_spare_columns_of_a_table_with_sentences_are_left_out_only_where_the_rest_does_not_fit() -> None:

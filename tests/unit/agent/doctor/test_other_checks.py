@@ -232,6 +232,16 @@ def test_the_tree_is_well_when_every_actor_is() -> None:
     assert (none.level, none.remedy) == (Level.FAILURE, "supervise start --root-dir /r")
 
 
+def test_an_actor_that_is_down_hides_no_other_finding_about_the_tree() -> None:
+    wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
+    taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
+    found = Tree(pid=1, uptime=1.0, state="degraded", actors=[actor("root"), wedged], troubles=[taken])
+    down, stopped, port = agent_checks.tree(found, {5})
+    assert down.text == "down: prober: down, last incident: hang 3s ago"
+    assert (stopped.level, stopped.remedy) == (Level.FAILURE, "kill -CONT 5, or wait: its supervisor replaces it")
+    assert port.text.startswith("port 10250: cannot listen")
+
+
 def test_a_start_that_would_be_refused_is_advised_only_once_its_cause_is_corrected() -> None:
     refused = RefusedStart(time.time() - 200, ("swap is on", "--nope: unknown flag"))
     (now,) = agent_checks.not_running(refused, "--root-dir /r", ["swap is on"])
