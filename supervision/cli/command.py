@@ -154,9 +154,11 @@ class Context:
             return f"the fork server, pid {pid}, is stopped by a signal: `kill -CONT {pid}`"
         return f"the fork server does not answer: {error}"
 
-    def tree(self) -> Tree:
-        """Raises CommandError. Afterwards this process has the deadlines of the agent's machine."""
-        tree = self.ask(GetTree(), Tree)
+    def tree(self, *, memory: bool = False) -> Tree:
+        """Raises CommandError. Afterwards this process has the deadlines of the agent's machine.
+
+        `memory`: with the memory of each process, which the fork server needs a millisecond each to read."""
+        tree = self.ask(GetTree(memory=memory), Tree)
         time_scale.use(tree.time_scale)
         return tree
 

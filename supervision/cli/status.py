@@ -23,7 +23,7 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
     """The exit code agrees with the first word: 0 ready, 1 degraded, 3 down. `advice`: the last line, unless ready, or
     the error gives the same."""
     try:
-        tree = context.tree()
+        tree = context.tree(memory=True)
     except CommandError as error:
         state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
         refused = context.where.refused_start() if error.code == NOT_RUNNING else None

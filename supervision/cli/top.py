@@ -75,7 +75,7 @@ def run(context: Context) -> int:
         return _with_keys(context)
     arguments, samples, shown = context.arguments, Samples(), 0
     while True:
-        samples.add(TreeSample(context.tree(), time.monotonic()))
+        samples.add(TreeSample(context.tree(memory=True), time.monotonic()))
         columns = terminal_columns(sys.stdout)
         text = document_text(_data(samples), context.form) if context.form else "\n".join(page(samples, columns))
         print("---\n" * (context.form == YAML) + text, flush=True)  # noqa: T201
@@ -108,7 +108,9 @@ def _with_keys(context: Context) -> int:
     from .top_screen import opened
 
     arguments, samples, view = context.arguments, Samples(), TopView()
-    samples.add(TreeSample(context.tree(), time.monotonic()))  # without an agent, report that before the screen starts
+    samples.add(
+        TreeSample(context.tree(memory=True), time.monotonic())
+    )  # without an agent, report that before the screen starts
     refreshes, due = 1, time.monotonic() + arguments.interval
     with opened() as screen:
         while True:
@@ -127,7 +129,7 @@ def _with_keys(context: Context) -> int:
             if time.monotonic() >= due:
                 refreshes, due = refreshes + 1, time.monotonic() + arguments.interval
                 try:
-                    samples.add(TreeSample(context.tree(), time.monotonic()))
+                    samples.add(TreeSample(context.tree(memory=True), time.monotonic()))
                 except CommandError as error:  # the agent has ended or hangs: keep showing the last tree
                     view = _with_notice(view, str(error))
 

@@ -20,7 +20,7 @@ _SPARE = ("MAILBOX", "UPTIME", "MEMORY", "PID", "RESTARTS", "LAST INCIDENT")
 
 
 def run(context: Context) -> int:
-    tree = context.tree()
+    tree = context.tree(memory=True)
     shown, top = tree.actors, str(FORK_SERVER)
     if context.arguments.actor:
         shown, top = chosen(tree, context.full_name(context.arguments.actor, tree))

@@ -41,7 +41,7 @@ class AgentQueries:
 
     def tree(self) -> dict[str, Any]:
         """The tree, and what each process used since the last call (nothing for the first)."""
-        now = TreeSample(self._context.tree(), time.monotonic())
+        now = TreeSample(self._context.tree(memory=True), time.monotonic())
         last, self._last = self._last or now, now
         measured = {actor.name: rates(last, now, actor) for actor in now.tree.actors}
         return {

@@ -16,10 +16,10 @@ from .program_metrics import AgentProcesses, tree_samples, version_samples
 SCRAPE_SECONDS: Final = 1.0
 
 
-async def find_tree(actor: Actor) -> Tree | None:
-    """The tree; None if the fork server does not answer in time, which is counted."""
+async def find_tree(actor: Actor, *, memory: bool = False) -> Tree | None:
+    """The tree; None if the fork server does not answer in time, which is counted. `memory`: with new figures of it."""
     try:
-        return await actor.ask(FORK_SERVER, GetTree(), timeout=SCRAPE_SECONDS)
+        return await actor.ask(FORK_SERVER, GetTree(memory=memory), timeout=SCRAPE_SECONDS)
     except AskError:
         _count_failure(actor, FORK_SERVER)
         return None
@@ -27,7 +27,7 @@ async def find_tree(actor: Actor) -> Tree | None:
 
 async def scrape(actor: Actor, metrics: ActorMetrics, processes: AgentProcesses) -> list[MetricSample]:
     """The metrics of every actor and of the tree. An actor that does not answer in time keeps its last metrics."""
-    tree = await find_tree(actor)
+    tree = await find_tree(actor, memory=True)
     if tree is None:
         metrics.update(actor.metrics.snapshot(actor.name, actor.incarnation))
         return [*zeros(installed().values()), *metrics.samples(), *version_samples()]

@@ -12,7 +12,7 @@ import pytest
 from supervision import time_scale
 from supervision.cli.answers import PATIENCE_SECONDS, Answers
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, AgentFiles, CommandError, Context
-from supervision.protocol import ActorState, Done, SetLogLevel, Tree
+from supervision.protocol import ActorState, Done, GetTree, SetLogLevel, Tree
 
 
 class _AcceptedShells(Context):
@@ -69,3 +69,18 @@ def test_an_actor_that_is_wedged_in_the_tree_gets_no_question(actor: dict[str, A
 def test_without_a_running_agent_it_is_an_error() -> None:
     with pytest.raises(CommandError):
         Answers(_AcceptedShells(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)
+
+
+def test_only_a_command_that_shows_memory_has_it_read_by_the_fork_server() -> None:
+    """It takes the fork server a millisecond for each actor, in which it supervises nobody."""
+    asked = list[GetTree]()
+
+    class Answering(Context):
+        def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
+            asked.append(question)
+            return tree()
+
+    context = Answering(argparse.Namespace(output="text", timeout=5.0), lambda _: AgentFiles(Path(), Path()))
+    context.tree()
+    context.tree(memory=True)
+    assert asked == [GetTree(memory=False), GetTree(memory=True)]

@@ -131,7 +131,7 @@ class _AcceptedShells(Context):
         super().__init__(arguments, lambda _: AgentFiles(Path("/none"), Path("/none/incidents")))
         self._answer = answer
 
-    def tree(self) -> Tree:
+    def tree(self, *, memory: bool = False) -> Tree:
         if isinstance(self._answer, CommandError):
             raise self._answer
         return self._answer
