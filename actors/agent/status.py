@@ -17,6 +17,7 @@ from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
+from actors.shared.config.endpoints import SCHEME, socket_of
 from actors.shared.config.paths import state_dir_of
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
@@ -131,12 +132,12 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
 
 def unreachable(endpoint: str) -> str:
     """Why the socket of the runtime takes no connection; '' if it does, or is no Unix socket."""
-    if not endpoint.startswith("unix://"):
+    if not endpoint.startswith(SCHEME):
         return ""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(_CONNECT_SECONDS)
         try:
-            sock.connect(endpoint.removeprefix("unix://"))
+            sock.connect(socket_of(endpoint))
         except OSError as error:
             return f"{endpoint} cannot be reached: {error_reason(error)}"
     return ""

@@ -7,6 +7,8 @@ import os
 import socket
 import stat
 
+from actors.shared.config.endpoints import socket_of
+
 _HINT = (
     "start it, name the socket of another with --container-runtime-endpoint, or let the agent run its own with "
     "--container-runtime-endpoint=managed"
@@ -18,7 +20,7 @@ def warning(endpoint: str) -> str:
 
     Only a warning at start, because a runtime may be started after the agent.
     """
-    path = endpoint.removeprefix("unix://")
+    path = socket_of(endpoint)
     try:
         if not stat.S_ISSOCK(os.stat(path).st_mode):
             return f"{path} is not a socket: {_HINT}"

@@ -15,6 +15,7 @@ from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
+from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.liveness import CONNECT_SECONDS
@@ -98,7 +99,7 @@ class ImageManager(Actor):
             self.every(POLL_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
 
     async def _look_for_service(self, endpoint: str) -> None:
-        arguments = {"path": endpoint.removeprefix("unix://"), "seconds": CONNECT_SECONDS}
+        arguments = {"path": socket_of(endpoint), "seconds": CONNECT_SECONDS}
         with suppress(DisposableError):
             if await self.disposable(ANSWERS, arguments, deadline=POLL_SECONDS):
                 self._silence.answered()

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.shared.config.agent import Agent
+from actors.shared.config.endpoints import socket_of
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.protocol import FORK_SERVER, RollingRestart
 
@@ -95,7 +96,7 @@ class RuntimeRepairs:
     async def sweep_shims(self, listed: frozenset[str], list_age: float) -> None:
         """End shims of containerd for containers that it does not know, and release addresses of such sandboxes.
         `listed`: all ids of the last relist; `list_age`: the seconds since its start."""
-        socket, managed = self._agent.runtime_endpoint.removeprefix("unix://"), self._agent.managed_runtime
+        socket, managed = socket_of(self._agent.runtime_endpoint), self._agent.managed_runtime
         now = time.time()
         arguments = {"socket": socket, "known": sorted(listed), "now": now, "managed": managed, "list_age": list_age}
         try:

@@ -11,6 +11,7 @@ import msgspec
 
 from actors.api_clients.kube_client.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
 from actors.shared.config.agent import Agent
+from actors.shared.config.endpoints import socket_of
 from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_without_node
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, AskError, DisposableError
@@ -52,7 +53,7 @@ class NodeFacts:
             self._actor.after(0.0, self._ask_name)
 
     async def _ask_name(self) -> None:
-        name, path = "", self._agent.runtime_endpoint.removeprefix("unix://")
+        name, path = "", socket_of(self._agent.runtime_endpoint)
         with suppress(DisposableError):
             name = await self._actor.disposable(_NAME, {"path": path}, deadline=NAME_SECONDS)
         if not name:

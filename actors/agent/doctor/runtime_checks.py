@@ -18,6 +18,7 @@ from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.presence import warning as absence
 from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
+from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
@@ -115,7 +116,7 @@ def _stopped_process(endpoint: str) -> int:
     """The pid of the process that listens on the socket, if SIGSTOP or a debugger has stopped it; else 0. The kernel
     accepts connections for it all the same."""
     try:
-        pid = listener_pid(endpoint.removeprefix("unix://"), scaled(1.0))
+        pid = listener_pid(socket_of(endpoint), scaled(1.0))
     except OSError:
         return 0
     return pid if pid > 1 and is_stopped(pid) else 0

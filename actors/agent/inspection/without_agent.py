@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from actors.shared.config.endpoints import socket_of
 from actors.shared.config.paths import state_dir_of
 from actors.shared.config.start import start_records
 from supervision.cli.command import CommandError
@@ -25,7 +26,7 @@ def pods_without_agent(root_dir: str, error: CommandError, seconds: float) -> No
         raise error
     uids = _uids(root_dir)
     found, says = [], "the runtime has"
-    if start.managed_root and not os.path.exists(start.runtime_endpoint.removeprefix("unix://")):
+    if start.managed_root and not os.path.exists(socket_of(start.runtime_endpoint)):
         says = "files say: the containerd of the agent ended with it, containers go on"
     elif uids:
         try:

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from supervision.actor import DisposableError
@@ -73,7 +74,7 @@ async def _lists_as_running(run: Execution, which: str, *, is_sandbox: bool) -> 
 
 async def _end_shims(run: Execution, ids: list[str]) -> None:
     services = run.services
-    arguments = {"socket": services.agent.runtime_endpoint.removeprefix("unix://"), "ids": ids}
+    arguments = {"socket": socket_of(services.agent.runtime_endpoint), "ids": ids}
     text = "pod %s: its processes have ended, and its shim does not answer: %s"
     try:
         ended = await services.actor.disposable(END_SHIMS, arguments, deadline=_END_SECONDS)

@@ -7,6 +7,7 @@ commands.py            `supervise config check|show|explain`; shown_fields.py: w
 documentation.py       the documentation of fields, flags and gates; explained_keys.py: of the keys of maps
 explanation.py         what `config explain` says of one of them, as fields and as text
 paths.py               the agent's paths, by its root directory
+endpoints.py           the socket of a container runtime's endpoint
 errors.py              problems, each with file, field and rule
 version.py             the release
 fields/                the types of the configuration, and the values of its fields

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.shared.config.endpoints import address_of
+
 from .agent import MANAGED, Agent, checkpoint_dir, default_workers, run_dir_of
 from .errors import ConfigErrors, ConfigProblem, UsageErrors
 from .fields.duration import Duration
@@ -182,8 +184,4 @@ def endpoints(result: Effective, run_dir: str, sockets: tuple[str, ...]) -> tupl
     elif "containerRuntimeEndpoint" not in result.sources and sockets:
         runtime = sockets[0]
     image = result.config.imageServiceEndpoint or runtime
-    return _address(runtime), _address(image)
-
-
-def _address(endpoint: str) -> str:
-    return endpoint if "://" in endpoint else f"unix://{endpoint}"
+    return address_of(runtime), address_of(image)

@@ -15,6 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from actors.shared.config.agent import Agent
+from actors.shared.config.endpoints import socket_of
 from actors.shared.config.errors import ConfigProblem, shown
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.layers import read_bounded
@@ -51,7 +52,7 @@ def look_at_host(agent: Agent) -> PreflightHost:
         uid=os.geteuid(),
         cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
         swaps=tuple(line.split()[0] for line in lines if line.strip()),
-        runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
+        runtime="socket" if agent.managed_runtime else _kind(socket_of(agent.runtime_endpoint)),
         unusable=dict(_unusable(agent.config)),
         tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
         watchdog=os.environ.get("WATCHDOG_USEC", "") if _has_own_watchdog() else "",

@@ -1,0 +1,17 @@
+"""Endpoints of a container runtime: the path of a Unix socket, with or without `unix://`. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEME: Final = "unix://"
+
+
+def socket_of(endpoint: str) -> str:
+    """The path of the socket; an endpoint of another scheme as it is."""
+    return endpoint.removeprefix(SCHEME)
+
+
+def address_of(endpoint: str) -> str:
+    """With a scheme: that of the endpoint, else `unix://`."""
+    return endpoint if "://" in endpoint else f"{SCHEME}{endpoint}"
