@@ -40,7 +40,7 @@ class NetworkBackend(httpcore.AsyncNetworkBackend):
         """Raises ConnectError, ConnectTimeout."""
         async with _connecting(timeout):
             transport, received = await asyncio.get_running_loop().create_connection(
-                Received,
+                ReceivedData,
                 host,
                 port,
                 happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
@@ -54,7 +54,7 @@ class NetworkBackend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-class Received(asyncio.Protocol):
+class ReceivedData(asyncio.Protocol):
     """What a transport has received and nobody has read."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Received(asyncio.Protocol):
 class NetworkStream(httpcore.AsyncNetworkStream):
     """A connection."""
 
-    def __init__(self, transport: asyncio.Transport, received: Received) -> None:
+    def __init__(self, transport: asyncio.Transport, received: ReceivedData) -> None:
         self._transport, self._received = transport, received
         self._unsent = bytearray()
         """Written in this turn of the loop: head and body of a request go out together."""
@@ -184,7 +184,7 @@ class NetworkStream(httpcore.AsyncNetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
         """Raises ConnectError, ConnectTimeout; the connection is closed then."""
-        received = Received()
+        received = ReceivedData()
         try:
             async with _connecting(timeout):
                 transport = await asyncio.get_running_loop().start_tls(

@@ -8,7 +8,7 @@ import msgspec
 
 from actors.device_manager.messages import REGISTRATION
 from actors.http_servers.serving.health_checks import UNAVAILABLE_SECONDS
-from supervision.protocol import GetTree, Tree, Trouble
+from supervision.protocol import GetMetrics, GetTree, MetricsSnapshot, Tree, Trouble
 from tests.support.served_node import TREE, Node, serve
 
 
@@ -37,8 +37,9 @@ def test_a_health_check_does_not_have_the_memory_of_all_actors_read(tmp_path: Pa
             return TREE
 
         node.answer(GetTree, tree)
-        for path in ("/healthz", "/statusz", "/metrics"):
+        node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
+        for path in ("/healthz", "/metrics"):
             await node.fetch(path)
-        assert asked == [False, False, True]
+        assert asked == [False, True]
 
     serve(Node(tmp_path), story)

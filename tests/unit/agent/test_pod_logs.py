@@ -320,7 +320,7 @@ class _WithoutAgent(Context):
         arguments = parser_of(["logs"])[0].parse_args(["logs", *words, "--root-dir", str(root)])
         super().__init__(arguments, lambda _: AgentFiles(root / "run", root / "incidents"))
 
-    def tree(self) -> Tree:
+    def tree(self, *, memory: bool = False) -> Tree:
         raise CommandError(NOT_RUNNING, "no agent is running")
 
 
