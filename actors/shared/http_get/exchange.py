@@ -18,9 +18,9 @@ from actors.shared.kube.host_port import joined
 from .chunks import BodyError
 from .dialer import DialError, dial
 from .errors import ExchangeError
-from .received import Received
 from .request import Headers, request
 from .response_body import ResponseBody
+from .response_bytes import ResponseBytes
 from .response_head import read_head
 from .url import Url
 
@@ -58,7 +58,7 @@ async def get(
         raise ExchangeError(str(problem)) from problem
     try:
         writer.write(content)
-        received = Received(reader)
+        received = ResponseBytes(reader)
         async with asyncio.timeout_at(deadline):
             status, fields = await read_head(received)
         body = ResponseBody(received)

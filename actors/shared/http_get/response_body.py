@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from .chunks import ChunkDecoder
-from .received import Received
+from .response_bytes import ResponseBytes
 
 BODY_BYTES: Final = 10 << 10
 """How much is read; what follows is left."""
@@ -17,7 +17,7 @@ _SIZE_DIGITS: Final = 16
 class ResponseBody:
     """The bytes that were read are kept, also after an error or a cancellation."""
 
-    def __init__(self, received: Received) -> None:
+    def __init__(self, received: ResponseBytes) -> None:
         self._received = received
         self._content = bytearray()
 

@@ -11,7 +11,7 @@ from actors.shared.kube.go_text import quoted
 
 from .dialer import READ_LIMIT_BYTES
 from .errors import ExchangeError
-from .received import Received
+from .response_bytes import ResponseBytes
 
 _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
@@ -28,7 +28,7 @@ class ResponseHead(NamedTuple):
     """The first value of each name, names in lower case."""
 
 
-async def read_head(received: Received) -> ResponseHead:
+async def read_head(received: ResponseBytes) -> ResponseHead:
     """Interim responses (1xx) are skipped. Raises ExchangeError; OSError when the connection is lost."""
     for number in range(_MOST_INTERIM):
         lines = await _lines(received, first=number == 0)
@@ -38,7 +38,7 @@ async def read_head(received: Received) -> ResponseHead:
     raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
 
 
-async def _lines(received: Received, *, first: bool) -> list[str]:
+async def _lines(received: ResponseBytes, *, first: bool) -> list[str]:
     """The lines up to the empty line. `first`: they are the first of the connection."""
     seen = 0
     while True:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.http_get.chunks import BodyError, ChunkDecoder
-from actors.shared.http_get.received import Received
 from actors.shared.http_get.response_body import BODY_BYTES, ResponseBody
+from actors.shared.http_get.response_bytes import ResponseBytes
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=8), st.data())
@@ -48,7 +48,7 @@ def test_between_the_parts_of_a_body_in_small_chunks_others_have_their_turn() ->
     async def story() -> int:
         reader = asyncio.StreamReader()
         reader.feed_data(b"1\r\nx\r\n" * BODY_BYTES)
-        body = ResponseBody(Received(reader))
+        body = ResponseBody(ResponseBytes(reader))
         reading = asyncio.ensure_future(body.read(200, {"transfer-encoding": "chunked"}))
         turns = 0
         while not reading.done():

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from actors.shared.http_get.errors import ExchangeError
-from actors.shared.http_get.received import Received
+from actors.shared.http_get.response_bytes import ResponseBytes
 from actors.shared.http_get.response_head import ResponseHead, read_head
 
 
@@ -16,7 +16,7 @@ def read(text: str) -> ResponseHead:
         reader = asyncio.StreamReader()
         reader.feed_data(text.encode())
         reader.feed_eof()
-        return await read_head(Received(reader))
+        return await read_head(ResponseBytes(reader))
 
     return asyncio.run(story())
 
@@ -33,13 +33,13 @@ def test_a_length_that_is_no_number_breaks_a_response_with_a_body() -> None:
 
 def test_a_head_of_very_many_lines_is_read_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
-    more = Received.more
+    more = ResponseBytes.more
 
-    async def counted(received: Received) -> bool:
+    async def counted(received: ResponseBytes) -> bool:
         steps.append(1)
         return await more(received)
 
-    monkeypatch.setattr(Received, "more", counted)
+    monkeypatch.setattr(ResponseBytes, "more", counted)
     assert len(read("HTTP/1.1 200 OK\r\n" + "".join(f"a{n}:\n" for n in range(8000)) + "\n").fields) == 8000
     assert len(steps) < 10
 
@@ -48,7 +48,7 @@ def test_a_head_of_very_many_lines_is_read_in_few_steps(monkeypatch: pytest.Monk
 def test_a_head_that_arrives_byte_by_byte_ends_at_its_empty_line(end: str) -> None:
     async def story() -> tuple[ResponseHead, bytes]:
         reader = asyncio.StreamReader()
-        received = Received(reader)
+        received = ResponseBytes(reader)
         reading = asyncio.ensure_future(read_head(received))
         for byte in f"HTTP/1.1 200 OK\nA: b{end}body".encode():
             reader.feed_data(bytes([byte]))

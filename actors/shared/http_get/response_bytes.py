@@ -9,7 +9,7 @@ from typing import Final
 _PART_BYTES: Final = 16 << 10
 
 
-class Received:
+class ResponseBytes:
     """`held` is shortened at its start by who reads."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
