@@ -156,7 +156,7 @@ class Actor(ThespianActor):
 
     @property
     def last_ended_by_order(self) -> bool:
-        """Whether the last incarnation was stopped, or killed since its supervisor had ended."""
+        """Whether the last incarnation was stopped, or killed since its supervisor, or the fork server, had ended."""
         return self.port.last_ended_by_order
 
     @property

@@ -14,7 +14,7 @@ the others continue.
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
 its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
 told apart; three by chance on one key within the window are unlikely. A death while the host has no threads left is
-blamed on nothing, and neither is an end by order, as with the supervisor.
+blamed on nothing, and neither is an end by order, as with the supervisor or with the whole agent.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Journal:
     ) -> None:
         """Reads the journal of the last incarnation and counts the key that it died on. Raises OSError.
 
-        `by_order`: that incarnation was stopped, or killed since its supervisor had ended."""
+        `by_order`: that incarnation was stopped, or killed since its supervisor, or the fork server, had ended."""
         self._file = StateFile(directory / "crashes", Crashes, _VERSION)
         self._policy, self._clock = policy, clock
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -18,13 +18,14 @@ class PastEnds:
     gave_up: int = 0
     """For a supervisor: how many have given up."""
     gave_up_at: float = 0.0
-    by_order: bool = False
-    """Whether the last one was stopped, or killed since its supervisor had ended."""
+    by_order: bool = True
+    """Whether the last one was stopped, or killed since its supervisor had ended. True before the first one of this
+    fork server: those of an earlier one ended with it, whatever they had in hand."""
 
     def after(self, exited: Exited, now: float) -> PastEnds:
         """The record with one more end."""
         if gave_up(exited):
-            return PastEnds(now, False, self.gave_up + 1, now)
+            return PastEnds(now, False, self.gave_up + 1, now, by_order=False)
         return PastEnds(now, ended_orderly(exited), self.gave_up, self.gave_up_at, exited.cause in BY_ORDER)
 
 

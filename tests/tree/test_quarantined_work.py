@@ -43,9 +43,9 @@ def test_several_inputs_that_kill_their_actor_do_not_add_up_to_the_limit_of_its_
         assert found.causes() == [("a", "signal")] * deaths, "nobody else was restarted"
 
 
-def hangs(found: Agent, times: int) -> bool:
+def hangs(found: Agent, times: int, name: str) -> bool:
     """Whether the work hangs, for the `times`-th time."""
-    return found.recorded("group/x") == "good" and found.notes().count(("hang-good", "group/x")) == times
+    return found.recorded(name) == "good" and found.notes().count(("hang-good", name)) == times
 
 
 def test_work_is_not_blamed_for_the_end_of_its_supervisor(tmp_path: Path) -> None:
@@ -55,7 +55,20 @@ def test_work_is_not_blamed_for_the_end_of_its_supervisor(tmp_path: Path) -> Non
         for incarnation in range(1, QuarantinePolicy().crashes + 1):
             found.fork_server.wait_running("group", "group/x", incarnation=incarnation)
             assert found.fork_server.ask(Toil("good", "hang"), Begun, "group/x") == Begun(True)
-            found.fork_server.wait(partial(hangs, found, incarnation), "the work hangs")
+            found.fork_server.wait(partial(hangs, found, incarnation, "group/x"), "the work hangs")
             found.fork_server.kill("group")
         found.fork_server.wait_running("group/x", incarnation=QuarantinePolicy().crashes + 1)
         assert found.fork_server.ask(Toil("good", "do"), Begun, "group/x") == Begun(True)
+
+
+def test_work_is_not_blamed_for_the_end_of_the_whole_agent(tmp_path: Path) -> None:
+    policy = {"a": {"heartbeat_seconds": 600, "busy_seconds": 600}}
+    for times in range(1, QuarantinePolicy().crashes + 1):
+        with agent(tmp_path, policy) as found:
+            assert found.fork_server.ask(Toil("good", "hang"), Begun, "a") == Begun(True)
+            found.fork_server.wait(partial(hangs, found, times, "a"), "the work hangs")
+            found.fork_server.process.kill()
+            found.fork_server.wait_end()
+            found.fork_server.wait(lambda: not (tmp_path / "run" / "names").exists(), "nothing is left of it")
+    with agent(tmp_path, policy) as found:
+        assert found.fork_server.ask(Toil("good", "do"), Begun, "a") == Begun(True)
