@@ -39,6 +39,6 @@ def overdue(state: HangingStarts, container_id: str, now: float) -> bool:
     return is_over and now - state.since.get(container_id, now) >= HANGS_SECONDS
 
 
-def runtime_restarted(state: HangingStarts, now: float) -> HangingStarts:
+def runtime_restarted(now: float) -> HangingStarts:
     """The runtime is being restarted."""
     return HangingStarts(restarted_at=now)

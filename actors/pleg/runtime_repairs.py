@@ -61,7 +61,7 @@ class RuntimeRepairs:
         self._hanging = hanging_starts.start_found(self._hanging, container_id, now, listed)
         if not hanging_starts.overdue(self._hanging, container_id, now):
             return
-        self._hanging = hanging_starts.runtime_restarted(self._hanging, now)
+        self._hanging = hanging_starts.runtime_restarted(now)
         text = "the start of container %s hangs in the runtime for %.0f s: %s"
         seconds, log = hanging_starts.HANGS_SECONDS, self._actor.log
         if not self._agent.managed_runtime:

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from actors.shared.kube.names import CONFIG_SOURCE
+from actors.shared.kube.pods import TERMINAL_PHASES
 
 HEADER: Final = ("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE")
 SPARE: Final = ("AGE", "RESTARTS", "READY", "NAMESPACE")
 """Columns that are left out on a narrow terminal, in this order."""
 WIDE: Final = ("IP", "SOURCE", "WORKER", "UID")
 _MINUTE, _HOUR, _DAY, _YEAR_DAYS = 60, 3600, 86400, 365
-_TERMINAL: Final = ("Succeeded", "Failed")
 
 Object = dict[str, Any]
 
@@ -60,7 +60,7 @@ def state(pod: Object, *, removed: bool = False) -> str:
     found = _of_init_containers(pod)
     if not found:
         found = _of_containers(status, status.get("reason") or phase)
-    if (removed or metadata.get("deletionTimestamp")) and phase not in _TERMINAL:
+    if (removed or metadata.get("deletionTimestamp")) and phase not in TERMINAL_PHASES:
         return "Terminating"
     return found
 

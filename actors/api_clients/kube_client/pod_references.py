@@ -10,10 +10,9 @@ from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.kube import codec, pods
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import TERMINAL_PHASES
 from actors.shared.kube.volumes import Volume
 from supervision.errors import UNREADABLE
-
-ENDED = ("Succeeded", "Failed")
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -31,7 +30,7 @@ def references_of(data: bytes) -> dict[ObjectRef, bool]:
     """The references of a pod in JSON. Of an ended pod only the phase is read: a node may have thousands. Raises
     ObjectError."""
     try:
-        if _read.decode(data).status.phase in ENDED:
+        if _read.decode(data).status.phase in TERMINAL_PHASES:
             return {}
     except UNREADABLE:
         pass  # the full decoder reports the cause
@@ -43,7 +42,7 @@ def references(pod: Pod) -> dict[ObjectRef, bool]:
 
     A pod that has ended needs none.
     """
-    if pod.status.phase in ENDED:
+    if pod.status.phase in TERMINAL_PHASES:
         return {}
     found: dict[ObjectRef, bool] = {}
     for kind, name, mounted in _named_objects(pod):

@@ -7,10 +7,8 @@ from typing import Final
 import msgspec
 
 from actors.shared.kube.codec import ObjectError, decode_pod
-from actors.shared.kube.pods import all_containers
+from actors.shared.kube.pods import TERMINAL_PHASES, all_containers
 from actors.shared.kube.resource_claims import ResourceClaimError, claim_uses
-
-ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
 class _Container(msgspec.Struct):
@@ -76,7 +74,7 @@ def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:
 def _pod(raw: bytes) -> PodInUse:
     """Raises msgspec.DecodeError."""
     pod = _decoder.decode(raw)
-    meta, ended = pod.metadata, pod.status.phase in ENDED
+    meta, ended = pod.metadata, pod.status.phase in TERMINAL_PHASES
     given = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
     claims = _claims(raw) if any(map(bytes, given)) else {}
     # an init container frees its resources when it ends; a sidecar is one that does not end (KEP-753)

@@ -14,15 +14,13 @@ import msgspec
 
 from actors.shared.kube import codec
 from actors.shared.kube.names import SOURCE_API
-from actors.shared.kube.pods import is_mirror
+from actors.shared.kube.pods import TERMINAL_PHASES, is_mirror
 from supervision.errors import UNREADABLE
 
 from ..pods.merged_pods import PodCandidate
 from ..validation.errors import FieldError
 from ..validation.limits import beyond_limits
 from ..validation.quantities import unreadable_quantities
-
-FINAL_PHASES = ("Succeeded", "Failed")
 
 
 class InvalidPod(msgspec.Struct, frozen=True):
@@ -179,4 +177,4 @@ def _foreign_status(raw: bytes) -> tuple[bytes, bytes, bytes]:
     except UNREADABLE:
         return b"", b"", b""
     claims = (bytes(status.resourceClaimStatuses), bytes(status.extendedResourceClaimStatus))
-    return (phase.encode() if phase in FINAL_PHASES else b"", *claims)
+    return (phase.encode() if phase in TERMINAL_PHASES else b"", *claims)

@@ -8,6 +8,7 @@ from typing import Final
 from actors.shared.kube import formats
 from actors.shared.kube.container import Container, ContainerPort, EnvVar, SecurityContext
 from actors.shared.kube.handlers import Lifecycle
+from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.volumes import PULL_POLICIES, Volume
 
 from .field_check import FieldCheck
@@ -30,7 +31,7 @@ def check_container(container: Container, kind: str, volumes: Mapping[str, Volum
         check.at("image").fail("must not begin or end with white space")
     check.at("imagePullPolicy").one_of(container.imagePullPolicy, PULL_POLICIES)
     check.at("terminationMessagePolicy").one_of(container.terminationMessagePolicy, MESSAGE_POLICIES)
-    _check_restart(container, kind, check)
+    _check_restart(container, check)
     for index, port in enumerate(container.ports):
         _check_port(port, check.at("ports").item(index))
     check.at("ports").unique(port.name for port in container.ports)
@@ -46,7 +47,7 @@ def check_container(container: Container, kind: str, volumes: Mapping[str, Volum
         _check_security(container.securityContext, check.at("securityContext"))
 
 
-def _check_restart(container: Container, kind: str, check: FieldCheck) -> None:
+def _check_restart(container: Container, check: FieldCheck) -> None:
     check.at("restartPolicy").one_of(container.restartPolicy, RESTART_POLICIES)
     if container.restartPolicyRules and not container.restartPolicy:
         check.at("restartPolicy").fail("required when restartPolicyRules are given")
@@ -120,7 +121,7 @@ def _check_mounts(container: Container, volumes: Mapping[str, Volume], check: Fi
 
 
 def _check_probes(container: Container, kind: str, check: FieldCheck) -> None:
-    runs = kind == "containers" or (kind == "initContainers" and container.restartPolicy == "Always")
+    runs = kind == "containers" or (kind == "initContainers" and is_sidecar(container))
     for name in ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"):
         given = getattr(container, name)
         if given is None:

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actors.pod_workers.pod.desired_state import DEFAULT_GRACE_SECONDS
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.container import Container, ContainerPort
 from actors.shared.kube.handlers import LifecycleHandler, Probe
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import find_container, is_sidecar
+from actors.shared.kube.pods import DEFAULT_GRACE_SECONDS, find_container, is_sidecar
 from supervision.errors import UNREADABLE
 
 _SECONDS = re.compile("[0-9]{1,9}")

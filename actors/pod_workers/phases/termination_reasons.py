@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.state_values import Retry
 from actors.pod_workers.pod.table import PodWorkerEvent
+from actors.shared.kube.pods import TERMINAL_PHASES
 from actors.shared.kube.times import seconds
 
 from .effects import Announce
@@ -21,7 +22,7 @@ def termination(state: PodState, now: float) -> Step | None:
         return Step(state.after(PodWorkerEvent.TERMINATE))
     if wanted.kill is not None:
         return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(PodWorkerEvent.TERMINATE))
-    if wanted.pod.status.phase in ("Failed", "Succeeded"):
+    if wanted.pod.status.phase in TERMINAL_PHASES:
         return Step(state.after(PodWorkerEvent.TERMINATE))  # the pod is terminal in the API: it is not started again
     deadline = active_deadline(state)
     if deadline is None or now < deadline:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from actors.pod_workers.messages import KillPod
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import grace_period
-
-DEFAULT_GRACE_SECONDS: Final = 30
+from actors.shared.kube.pods import DEFAULT_GRACE_SECONDS, grace_period
 
 
 class DesiredState(msgspec.Struct, frozen=True, kw_only=True):

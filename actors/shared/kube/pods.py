@@ -17,6 +17,9 @@ from .pod import ContainerStatus, Pod, PodStatus
 from .quantity import milli, quantity_value
 
 QOS_CLASSES = ("Guaranteed", "Burstable", "BestEffort")
+TERMINAL_PHASES = ("Succeeded", "Failed")
+DEFAULT_GRACE_SECONDS = 30
+"""The terminationGracePeriodSeconds of a pod that names none."""
 
 
 def full_name(pod: Pod) -> str:
@@ -192,10 +195,11 @@ def qos_class(pod: Pod) -> str:
 
 
 def grace_period(pod: Pod) -> int:
-    """Seconds from the API deletion, else from the spec, else 30."""
+    """Seconds from the API deletion, else from the spec, else the default."""
     if pod.metadata.deletionGracePeriodSeconds is not None:
         return pod.metadata.deletionGracePeriodSeconds
-    return 30 if pod.spec.terminationGracePeriodSeconds is None else pod.spec.terminationGracePeriodSeconds
+    given = pod.spec.terminationGracePeriodSeconds
+    return DEFAULT_GRACE_SECONDS if given is None else given
 
 
 def start_time(pod: Pod) -> str:

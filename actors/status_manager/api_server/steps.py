@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.shared.kube.pods import TERMINAL_PHASES
+
 from ..pods.api_pods import ApiPod
 from ..pods.mirror import is_mirror_of
 from ..pods.patch import Fields, is_transition, status_patch
 from ..pods.pod_table import PodTable
 from ..pods.tracked_pod import TrackedPod
-from ..status.phase import TERMINAL
 from .backlog import CHANGE, TRANSITION
 
 
@@ -85,7 +86,7 @@ def _status_step(tracked: TrackedPod, api_pod: ApiPod) -> Step | None:
         spec = tracked.pod.spec
         once = spec.restartPolicy == "Never" and not any(each.restartPolicy for each in spec.containers)
         return PatchStatus(api_pod, fields, last=ends, once=once)
-    if ends and api_pod.status.phase in TERMINAL:
+    if ends and api_pod.status.phase in TERMINAL_PHASES:
         return DeletePod(api_pod)
     return None
 

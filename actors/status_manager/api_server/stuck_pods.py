@@ -6,12 +6,12 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.kube.pods import TERMINAL_PHASES
 from actors.shared.kube.times import seconds
 
 from ..pods.api_pods import ApiPod
 from ..pods.pod_table import PodTable
 from ..pods.tracked_pod import TrackedPod
-from ..status.phase import TERMINAL
 
 STUCK_SECONDS: Final = 60.0
 """Seconds after the end of the grace period, which is deletionTimestamp (API reference, ObjectMeta)."""
@@ -52,7 +52,7 @@ def waits_for(tracked: TrackedPod | None, api_pod: ApiPod) -> tuple[str, str]:
     observed = tracked.observed
     if not observed.finished:
         return observed.termination_step, observed.last_error or _DEFAULT_TEXTS[observed.termination_step]
-    if api_pod.status.phase not in TERMINAL:
+    if api_pod.status.phase not in TERMINAL_PHASES:
         return "status", "its last status is not written yet"
     if api_pod.metadata.finalizers:
         return "finalizers", f"finalizers: {', '.join(api_pod.metadata.finalizers)}"

@@ -87,7 +87,7 @@ def lost_state(
     """State, last state and restarts to add (0 or 1) of a container. One that ran and that the runtime no longer has is
     terminated with an unknown exit code.
     """
-    if newest is not None and _begins_anew(view, before, newest):
+    if newest is not None and _is_forgotten(before, newest):
         return state, last, 1
     gone = newest is None or newest.state is CriContainerState.UNKNOWN
     if newest is not None and not gone and _was_replaced(view, before):
@@ -102,9 +102,9 @@ def lost_state(
     return state, before.lastState, 0
 
 
-def _begins_anew(view: ContainerStatusInput, before: ContainerStatus, newest: CriContainer) -> bool:
-    """Whether an ended container runs again, and the runtime has forgotten how often it had run, as one that loses its
-    containers and their logs with a reboot."""
+def _is_forgotten(before: ContainerStatus, newest: CriContainer) -> bool:
+    """Whether an ended container runs again, and the runtime has forgotten its earlier runs: it has lost containers and
+    logs, as with a reboot."""
     missing = before.state.waiting is not None and not before.containerID
     ended = before.lastState.terminated if missing else before.state.terminated
     known = ended.containerID if ended is not None else ""  # a lost end has none: it has counted already

@@ -14,9 +14,9 @@ import msgspec
 
 from actors.shared.kube import codec
 from actors.shared.kube.pod import PodCondition, PodIP, PodStatus
+from actors.shared.kube.pods import TERMINAL_PHASES
 
 from ..status.conditions import ALL_RESTARTING, OWNED
-from ..status.phase import TERMINAL
 from ..status.resize_conditions import CONDITIONS as RESIZE
 from ..status.resize_conditions import has_changed
 from .api_pods import ApiPod
@@ -42,7 +42,7 @@ def status_patch(status: PodStatus, api_status: PodStatus) -> Fields:
     never decreases.
     """
     fields: Fields = {}
-    final = api_status.phase in TERMINAL and status.phase != api_status.phase
+    final = api_status.phase in TERMINAL_PHASES and status.phase != api_status.phase
     for name in TEXTS:
         if getattr(status, name) != getattr(api_status, name) and not (final and name in PHASE):
             fields[name] = getattr(status, name) or None

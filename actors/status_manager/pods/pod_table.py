@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 import msgspec
 
-from ..status.phase import TERMINAL
+from actors.shared.kube.pods import TERMINAL_PHASES
+
 from .api_pods import ApiPod, ApiPods
 from .mirror import is_mirror_of
 from .patch import Fields
@@ -74,7 +75,7 @@ class PodTable:
         if mirror is None or not is_mirror_of(mirror, tracked.pod):
             return None
         # a finished static pod may run again after a reboot: it needs a new mirror, because a status cannot go back
-        again = mirror.status.phase in TERMINAL and tracked.observed.worker_phase == "running"
+        again = mirror.status.phase in TERMINAL_PHASES and tracked.observed.worker_phase == "running"
         return None if again else mirror
 
     def tracked_of(self, pod: ApiPod) -> TrackedPod | None:

@@ -6,11 +6,10 @@ import msgspec
 
 from actors.shared.kube import codec
 from actors.shared.kube.pod import Pod, PodStatus
-from actors.shared.kube.pods import full_name, is_static
+from actors.shared.kube.pods import TERMINAL_PHASES, full_name, is_static
 
 from ..containers.container_status_input import Readiness
 from ..messages import PodObserved
-from ..status.phase import TERMINAL
 from ..status.pod_status_input import ENDED
 from .api_pods import ApiPod
 from .patch import Fields
@@ -45,7 +44,7 @@ class TrackedPod(msgspec.Struct, frozen=True):
 
     @property
     def terminal(self) -> bool:
-        return self.status is not None and self.status.phase in TERMINAL
+        return self.status is not None and self.status.phase in TERMINAL_PHASES
 
     @property
     def deletable(self) -> bool:
@@ -86,7 +85,7 @@ def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
     if api_pod is None:
         return msgspec.structs.replace(tracked, has_base=tracked.static)
     # a finished static pod may run again: its old mirror is no base
-    over = api_pod.status.phase in TERMINAL and tracked.observed.worker_phase not in ENDED
+    over = api_pod.status.phase in TERMINAL_PHASES and tracked.observed.worker_phase not in ENDED
     if tracked.static and over:
         return tracked
     return msgspec.structs.replace(tracked, has_base=True, status=api_pod.status)
@@ -95,9 +94,9 @@ def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
 def last_status(tracked: TrackedPod, api_pod: ApiPod | None) -> PodStatus | None:
     """The status to continue. A terminal phase that another client wrote at the API server is final."""
     status = tracked.status
-    if api_pod is None or tracked.static or status is None or status.phase in TERMINAL:
+    if api_pod is None or tracked.static or status is None or status.phase in TERMINAL_PHASES:
         return status
     end = api_pod.status
-    if end.phase not in TERMINAL:
+    if end.phase not in TERMINAL_PHASES:
         return status
     return msgspec.structs.replace(status, phase=end.phase, reason=end.reason, message=end.message)

@@ -8,7 +8,7 @@ from typing import Final
 from actors.shared.cri.model import CriContainerState
 from actors.shared.kube.names import CLUSTER_CRITICAL_CLASS, NODE_CRITICAL_CLASS, SYSTEM_CRITICAL_PRIORITY
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import grace_period
+from actors.shared.kube.pods import DEFAULT_GRACE_SECONDS, grace_period
 
 from ..api_server.steps import next_step
 from ..messages import ActivePod, ActivePods, LivePod, PodObserved
@@ -17,7 +17,6 @@ from ..pods.tracked_pod import TrackedPod
 from .pages import page
 from .pods_to_evict import what_counts
 
-DEFAULT_GRACE_SECONDS: Final = 30
 HIGHEST_PRIORITY: Final = 2**31 - 1
 _OVER: Final = ("terminated", "rejected")
 CLASSES: Final = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.kube.pod import ContainerStatus, PodStatus
-from actors.shared.kube.pods import is_sidecar, is_static
+from actors.shared.kube.pods import TERMINAL_PHASES, is_sidecar, is_static
 
 from ..containers.lost_containers import never_started
-from .phase import TERMINAL, pod_phase
+from .phase import pod_phase
 from .pod_status_input import DEADLINE_EXCEEDED, ENDED, SHUTDOWN, PodStatusInput
 
 _BY_ORDER: Final = ("terminating", "terminated")
@@ -34,17 +34,17 @@ def expected_phase(
             phase = "Failed"
         # a pod whose sandbox is lost before its containers started, and that is not restarted, has failed
         deleted = observation.pod.metadata.deletionTimestamp is not None
-        if over and phase not in TERMINAL and not deleted and not is_static(observation.pod):
+        if over and phase not in TERMINAL_PHASES and not deleted and not is_static(observation.pod):
             phase = "Failed"
-    return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase
+    return old.phase if phase in TERMINAL_PHASES and old.phase in TERMINAL_PHASES else phase
 
 
 def reported_phase(observation: PodStatusInput, expected: str, old: PodStatus) -> str:
     """A terminal phase is final, and is not reported while a container may still run."""
-    if old.phase in TERMINAL:
+    if old.phase in TERMINAL_PHASES:
         return old.phase
     ended = observation.seen.worker_phase in ENDED
-    if expected in TERMINAL:
+    if expected in TERMINAL_PHASES:
         return expected if ended else old.phase or "Running"
     if ended:
         # a static pod whose file is gone keeps its last phase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Literal
 
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import ContainerStateTerminated, ContainerStatus, Pod
@@ -12,7 +12,6 @@ from actors.shared.kube.pods import is_sidecar, is_static, sidecars
 from actors.shared.kube.restart_policy import can_restart_all, init_exit_code, may_restart
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
-TERMINAL: Final = ("Succeeded", "Failed")
 
 
 def _terminated_state(status: ContainerStatus | None) -> ContainerStateTerminated | None:

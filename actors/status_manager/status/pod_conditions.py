@@ -10,12 +10,12 @@ from typing import Final
 import msgspec
 
 from actors.shared.kube.pod import PodCondition, PodStatus
+from actors.shared.kube.pods import TERMINAL_PHASES
 
 from ..messages import PodObserved
 from ..times import time_of_ns
 from . import resize_conditions
 from .conditions import OWNED, ConditionInput, conditions, with_times
-from .phase import TERMINAL
 
 DISRUPTION: Final = "DisruptionTarget"
 """The condition of a pod that the node terminates for reasons of the node, in the place of that of another client that
@@ -42,7 +42,7 @@ class TransitionInput(msgspec.Struct, frozen=True):
 def pod_conditions(facts: ConditionInput, situation: TransitionInput) -> list[PodCondition]:
     """The pod's conditions in the order of the status."""
     owned = [] if situation.rejected else conditions(facts)
-    if situation.phase not in TERMINAL:
+    if situation.phase not in TERMINAL_PHASES:
         owned += resize_conditions.conditions(situation.seen.resize)
     old = situation.before.conditions if situation.before is not None else []
     times = {name: _transition_time(name, situation) for name in (*OWNED, *resize_conditions.CONDITIONS)}
@@ -55,7 +55,7 @@ def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondi
     """
     seen, given = situation.seen, facts.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*facts.owned, *resize_conditions.CONDITIONS)]
-    if situation.phase not in TERMINAL or seen.worker_phase == "rejected" or not seen.disruption:
+    if situation.phase not in TERMINAL_PHASES or seen.worker_phase == "rejected" or not seen.disruption:
         return others
     old = situation.before.conditions if situation.before is not None else []
     known = [each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True"]

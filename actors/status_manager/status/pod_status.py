@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.cri.model import CriContainerState, PodRuntime
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
-from actors.shared.kube.pods import qos_class, start_time
+from actors.shared.kube.pods import TERMINAL_PHASES, qos_class, start_time
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 
 from ..containers.container_status import statuses
@@ -16,7 +16,6 @@ from ..messages import PodObserved
 from ..times import time_of_ns
 from .conditions import ConditionInput
 from .expected_phase import expected_phase, reported_phase
-from .phase import TERMINAL
 from .pod_addresses import host_ips_of, ips_of
 from .pod_conditions import TransitionInput, pod_conditions
 from .pod_resources import allocated, applied
@@ -27,7 +26,9 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     """`before`: the last status of this pod, if there is one."""
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
-    if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
+    if seen.worker_phase not in ENDED and (
+        old.phase in TERMINAL_PHASES or (seen.runtime is None and old.containerStatuses)
+    ):
         return old  # final, or its worker has just started and has not read the runtime yet
     initialized = _is_initialized(pod, seen.runtime)
     rejected = _never_started(seen, old)
@@ -39,7 +40,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     if _came_back(pod, _by_name(old), by_name):
         return old
     phase = reported_phase(observation, expected, old)
-    if phase in TERMINAL:
+    if phase in TERMINAL_PHASES:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
     start = old.startTime or start_time(pod) or time_of_ns(observation.now_ns)
     facts = ConditionInput(
@@ -102,7 +103,7 @@ def _containers(
 
 def _with_lost_ends(pod: Pod, found: _Containers, old: PodStatus) -> _Containers:
     """The containers of a finished pod: each is shown as ended, also those whose end was not observed."""
-    init, regular = with_lost_ends(pod, found.init, found.regular, old if old.phase in TERMINAL else None)
+    init, regular = with_lost_ends(pod, found.init, found.regular, old if old.phase in TERMINAL_PHASES else None)
     return _Containers(init, regular, [failed(one) if one.containerID else one for one in found.ephemeral])
 
 
@@ -135,7 +136,7 @@ def restarting_all(seen: PodObserved, pod: Pod) -> bool:
 def _never_started(seen: PodObserved, old: PodStatus) -> bool:
     """Whether the pod was rejected, by this incarnation or an earlier one: it never had a container."""
     nothing = seen.runtime is None or not seen.runtime.containers
-    return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
+    return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL_PHASES and not old.containerStatuses))
 
 
 def _reason_and_message(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:

@@ -24,7 +24,7 @@ def test_a_start_that_hangs_in_the_runtime_for_long_is_overdue() -> None:
 
 def test_the_runtime_is_not_restarted_again_before_a_pause() -> None:
     at = 100.0 + HANGS_SECONDS
-    state = start_found(runtime_restarted(start_found(HangingStarts(), "a", 100.0, KNOWN), at), "a", at, KNOWN)
+    state = start_found(runtime_restarted(at), "a", at, KNOWN)
     assert not overdue(state, "a", at + HANGS_SECONDS)
     assert not overdue(state, "a", at + PAUSE_SECONDS - 1.0)
     assert overdue(state, "a", at + PAUSE_SECONDS)

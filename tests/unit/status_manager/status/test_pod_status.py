@@ -14,10 +14,10 @@ from actors.shared.cri.model import CriUser, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import PodCondition, PodStatus
+from actors.shared.kube.pods import TERMINAL_PHASES
 from actors.status_manager.containers.container_status import MESSAGE_BYTES
 from actors.status_manager.containers.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
-from actors.status_manager.status.phase import TERMINAL
 from actors.status_manager.status.pod_status import compute
 from actors.status_manager.status.pod_status_input import PodStatusInput
 from tests.support.pod_statuses import CRASHED, FAILURE, INIT, NEVER, NODE, NOW, SIDECAR, TWO, S, look, of, pod_of, ran
@@ -333,12 +333,12 @@ def test_counts_only_grow_and_the_final_phase_stays_for_any_observations(spec, h
         before, containers = status, seen["containers"]
         rest = {key: value for key, value in seen.items() if key != "containers"}
         status = look(pod, *containers, before=before, now=NOW + step * S, **rest)
-        assert status.phase in ("Pending", "Running", *TERMINAL)
-        if status.phase in TERMINAL:
+        assert status.phase in ("Pending", "Running", *TERMINAL_PHASES)
+        if status.phase in TERMINAL_PHASES:
             assert of(status, "Ready")[0] == of(status, "ContainersReady")[0] == "False"
-            assert before is None or before.phase not in TERMINAL or before.phase == status.phase
+            assert before is None or before.phase not in TERMINAL_PHASES or before.phase == status.phase
         elif before is not None:
-            assert before.phase not in TERMINAL
+            assert before.phase not in TERMINAL_PHASES
         for each in status.containerStatuses:
             states = [each.state.waiting, each.state.running, each.state.terminated]
             assert sum(state is not None for state in states) == 1
