@@ -14,94 +14,22 @@ from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.heartbeat_client.messages import NodeProblem
 from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pod_workers.messages import KillPod, worker_of
-from actors.shared.config.agent import Agent
-from actors.shared.config.fields.duration import Duration
-from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.times import micro_time
 from actors.shutdown_manager.actor import (
     MESSAGE,
     NOT_READY,
     POLL_SECONDS,
     PRESUMED_SECONDS,
     STATUS_SECONDS,
-    ShutdownManager,
 )
 from actors.shutdown_manager.logind import DROP_IN
 from actors.shutdown_manager.messages import NodeShutdown
-from actors.shutdown_manager.shutdown_state import FILE
 from actors.shutdown_manager.termination_order import REPEAT_SECONDS
-from actors.status_manager.messages import GetLivePods, LivePod, LivePods
+from actors.status_manager.messages import GetLivePods, LivePods
 from supervision.actor import AskError
-from supervision.harness import Harness
 from supervision.process_messages import Hello
-from supervision.virtual_clock import VirtualClock
+from tests.support.shutdown_node import NOW, SYSTEM, TOTAL, Node
 from tests.support.system_bus import SystemBus, system_bus
-
-TOTAL, CRITICAL = 5, 2
-SYSTEM = 2_000_000_000
-NOW = 1_700_000_000.0
-
-
-class Node:
-    """The actor, and the pods that it asks about."""
-
-    def __init__(
-        self, folder: Path, bus: SystemBus, *, total: float = TOTAL, incarnation: int = 1, now: float = NOW
-    ) -> None:
-        (folder / "root").mkdir(exist_ok=True)
-        config = KubeletConfiguration(
-            shutdownGracePeriod=Duration(total), shutdownGracePeriodCriticalPods=Duration(CRITICAL)
-        )
-        agent = Agent(config=config, root_dir=str(folder / "root"), standalone=False, workers=2, node_name="n")
-        clock = VirtualClock()
-        self.state = folder / "root" / FILE
-        self.pods: dict[str, LivePod] = {}
-        self.complete = True
-        self.harness = Harness(
-            ShutdownManager,
-            name="shutdown_manager",
-            context=agent,
-            arguments={"clock": clock, "wall": lambda: now, "drop_in_dir": str(bus.drop_in_dir)},
-            clock=clock,
-            incarnation=incarnation,
-        )
-        self.harness.answer(GetLivePods, lambda _: LivePods(list(self.pods.values()), complete=self.complete))
-
-    def put(self, uid: str, priority: int = 0, *, static: bool = False) -> None:
-        self.pods[uid] = LivePod(
-            uid=uid, full_name=f"{uid}_default", static=static, priority=priority, grace_seconds=30, finished=False,
-            status_written=True,
-        )  # fmt: skip
-
-    def change(self, uid: str, **fields: object) -> None:
-        self.pods[uid] = msgspec.structs.replace(self.pods[uid], **fields)
-
-    def killed(self) -> dict[str, int]:
-        """Seconds of grace by UID."""
-        return {order.uid: order.grace_seconds for order in self.harness.sent(KillPod)}
-
-    def kept(self) -> list[str]:
-        """By the file."""
-        return list(json.loads(self.state.read_bytes()).get("pods", []))
-
-    async def seen(self, bus: SystemBus, event: str, count: int = 1) -> None:
-        await self.harness.wait(lambda: len(bus.seen(event)) >= count, event, timeout=20.0)
-
-    async def locked(self, bus: SystemBus, count: int = 1) -> None:
-        """Where that takes a pause of its own."""
-        while len(bus.seen("lock")) < count:
-            await self.harness.advance(0.1)
-            await asyncio.sleep(0.01)
-
-    async def begun(self, bus: SystemBus) -> None:
-        """It holds its lock, and is told that the machine is shut down."""
-        await self.seen(bus, "lock")
-        bus.tell("begin")
-        await self.turned(active=True)
-
-    async def turned(self, *, active: bool, count: int = 1) -> None:
-        where = lambda told: told.active is active  # noqa: E731
-        await self.harness.wait_sent(NodeShutdown, to="container_manager", where=where, count=count, timeout=20.0)
-        await self.harness.settle()
 
 
 @pytest.fixture
@@ -123,6 +51,8 @@ async def test_a_lock_is_held_that_delays_shutdowns_and_nothing_else(node: Node,
         assert not bus.drop_in_dir.exists()
         assert node.harness.sent(NodeProblem) == [NodeProblem("shutdown", "")]
         assert node.harness.sent(NodeShutdown) == [NodeShutdown(active=False)]
+        await node.harness.advance(REPEAT_SECONDS * 3)
+        assert node.harness.asks == [], "without a shutdown no pod is asked for"
 
 
 async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: SystemBus) -> None:
@@ -249,6 +179,21 @@ async def test_pods_ended_by_a_shutdown_are_reported_after_boot_until_the_api_se
         await after.harness.advance(REPEAT_SECONDS)
         assert after.harness.sent(NodeShutdown)[-1].ended == []
         assert after.kept() == []
+
+
+async def test_the_end_of_a_shutdown_that_no_agent_saw_is_recorded_after_the_boot(
+    node: Node, bus: SystemBus, tmp_path: Path
+) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.begun(bus)  # and the power goes off
+    assert "endTime" not in json.loads(node.state.read_bytes())
+    bus.tell("cancel")
+    after = Node(tmp_path, bus, now=NOW + 60.0)
+    async with after.harness:
+        await after.turned(active=False)
+        record = json.loads(after.state.read_bytes())
+        assert (record["startTime"], record["endTime"]) == (micro_time(NOW), micro_time(NOW + 60.0))
 
 
 async def test_a_pod_removed_from_the_api_server_is_no_longer_reported(
