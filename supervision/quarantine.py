@@ -29,6 +29,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -153,8 +154,7 @@ class Journal:
         self._close()
 
     def _write(self, key: str) -> None:
-        data = _stored_form(key).encode()
-        os.pwrite(self._fd, _HEAD.pack(len(data), zlib.crc32(data)) + data, 0)
+        os.pwrite(self._fd, _record(key), 0)
 
     def _clear(self) -> None:
         os.pwrite(self._fd, _EMPTY, 0)
@@ -198,6 +198,13 @@ def content_key(name: str, content: bytes) -> str:
     """The key of an input with this name and content. Changed content has another key, so a corrected input is tried
     again."""
     return f"{name}/{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+@lru_cache(maxsize=128)
+def _record(key: str) -> bytes:
+    """What is written for a key, again with each step of its task."""
+    data = _stored_form(key).encode()
+    return _HEAD.pack(len(data), zlib.crc32(data)) + data
 
 
 def _stored_form(key: str) -> str:
