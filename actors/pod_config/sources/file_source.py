@@ -115,11 +115,13 @@ class FileSource:
             self.look(path)
 
     def look(self, path: str, now_ns: int = 0) -> None:
-        """Read the file if it has changed; drop it if it is gone."""
+        """Read the file if it has changed; drop it if it is gone. A link to nowhere is an error, without a pod."""
         try:
             info = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             self.drop(path)
+            if target := _target(path):
+                self._entry(path, ()).errors = [f"{path}: a link to {target}, which is not there"]
             return
         except OSError as error:
             self._fail(path, (), document_error(str(error.strerror)))
@@ -238,6 +240,14 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a loop of links, or a failing file system, concerns only this name; `look` reports it
         return False
+
+
+def _target(path: str) -> str:
+    """What the link names; '' if it is no link."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
 
 
 def _content(path: str) -> bytes:

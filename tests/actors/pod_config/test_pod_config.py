@@ -264,6 +264,21 @@ async def test_one_invalid_file_does_not_block_the_others(tmp_path):
         assert [error.split(": ")[0].rsplit("/")[-1] for error in errors] == ["a.yaml", "c.yaml", "d.yaml", "e.yaml"]
 
 
+async def test_a_link_to_nowhere_is_refused_and_has_no_pod(tmp_path):
+    elsewhere, path = tmp_path / "web.yaml", tmp_path / "manifests"
+    path.mkdir()
+    elsewhere.write_text(manifest())
+    (path / "link.yaml").symlink_to(elsewhere)
+    async with started(str(path)) as harness:
+        await World(harness).becomes({"web-n1": "busybox"})
+        elsewhere.rename(tmp_path / "away")
+        await World(harness).becomes_with_time({})
+        assert await errors_of(harness) == [f"{path}/link.yaml: a link to {elsewhere}, which is not there"]
+        (tmp_path / "away").rename(elsewhere)
+        await World(harness).becomes_with_time({"web-n1": "busybox"})
+        assert await errors_of(harness) == []
+
+
 async def test_the_periodic_scan_finds_a_change_that_inotify_missed(tmp_path):
     file = tmp_path / "web.yaml"
     async with started(str(tmp_path)) as harness:
