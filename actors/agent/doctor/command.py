@@ -40,7 +40,7 @@ from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.errors import error_text
 from supervision.protocol import Tree
 
-from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
+from . import agent_checks, certificate_checks, cluster_checks, disk_checks, host_checks, runtime_checks
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 from .permissions import BY_GATE
 
@@ -157,7 +157,12 @@ def _prevented(agent: Agent) -> list[str]:
     """Why this host would refuse a start now; none where that cannot be found out."""
     try:
         unprepared = runtime_checks.unprepared(agent)
-        return [*map(str, host_checks.start_problems(agent)), *([str(unprepared)] if unprepared is not None else ())]
+        disk = [f"{agent.root_dir} is read-only"] if disk_checks.is_read_only(agent.root_dir) else []
+        return [
+            *map(str, host_checks.start_problems(agent)),
+            *([str(unprepared)] if unprepared is not None else ()),
+            *disk,
+        ]
     except Exception:  # noqa: BLE001 - the check that fails is a finding of its own
         return []
 

@@ -32,6 +32,11 @@ _SHUT_DOWN: Final = {
 """Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
 
 
+def is_read_only(path: str) -> bool:
+    """Whether the file system of the path, or of the nearest directory above it that is there, is read-only."""
+    return bool(os.statvfs(_nearest(path)).f_flag & os.ST_RDONLY)
+
+
 def disks(agent: Agent, images: Mapping[str, str]) -> Iterator[Finding]:
     """Each file system whose space decides on DiskPressure. `images`: the directories of `imagefs` and `containerfs`,
     as far as the runtime tells them."""

@@ -18,8 +18,10 @@ from .pod_remedies import remedy_for
 Object = dict[str, Any]
 MOST: Final = 300
 """The most characters of a reason that are shown. The end is kept, because runtimes put the cause there."""
-_NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing", "FailedSync"})
+_NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing"})
 """Reasons of warnings that report a state without its cause."""
+_SYNC: Final = "FailedSync"
+"""The warning that the worker's work on the pod failed: most times another one says it better."""
 _CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
 _NOT_STARTED: Final = frozenset({"StartError", "ContainerCannotRun"})
 """Ends of containers whose message is the runtime's; there is no log."""
@@ -130,7 +132,7 @@ def _warnings(events: Sequence[RecentEvent]) -> Iterator[_FoundCause]:
     """The newest event that gives a cause, if one does."""
     warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
     if warnings:
-        newest = max(warnings, key=lambda event: event.last)
+        newest = max(warnings, key=lambda event: (event.reason != _SYNC, event.last))
         message = " ".join(newest.message.split())
         yield _FoundCause(f"{newest.reason}: {message}", _sign(newest.reason, message))
 

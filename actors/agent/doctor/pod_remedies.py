@@ -48,6 +48,8 @@ _REMEDIES: Final = _table(
     ("persistentvolumeclaims? .*not found", "kubectl -n {namespace} get pvc: make the one that is named"),
     ("NodeAffinity",
      "kubectl get nodes --show-labels: label the node, or correct nodeSelector; create a rejected pod again"),
+    ("containers run that the runtime does not list",
+     "they are of another runtime or root directory: end them there, or start the agent with that one"),
     ("runAsNonRoot", "set runAsUser in the pod, or take an image with a user of its own"),
     ("executable file not found|exec: .*: (no such file or directory|permission denied|is a directory)"
      "|no such file or directory.*exec|exec format error",

@@ -38,12 +38,16 @@ def directories(agent: Agent) -> tuple[StateDirectory, ...]:
 
 
 def make(agent: Agent, cgroups: Iterable[str] = ()) -> None:
-    """Create missing directories, narrow modes, record the directories. Raises ConfigErrors with every failure.
+    """Create missing directories, narrow modes, record the directories. Raises ConfigErrors with every failure, without
+    those below a directory that failed.
 
     `cgroups`: directories of cgroups that this start makes, to be recorded too.
     """
     missing = [directory.path for directory in directories(agent) if not os.path.isdir(directory.path)]
-    problems = [problem for directory in directories(agent) for problem in _make(directory)]
+    problems: list[ConfigProblem] = []
+    for directory in directories(agent):
+        if not any(directory.path.startswith(f"{problem.path}/") for problem in problems):
+            problems += _make(directory)
     if problems:
         raise ConfigErrors(problems)
     try:
@@ -53,8 +57,8 @@ def make(agent: Agent, cgroups: Iterable[str] = ()) -> None:
 
 
 def _make(directory: StateDirectory) -> Iterator[ConfigProblem]:
+    new = not os.path.isdir(directory.path)
     try:
-        new = not os.path.isdir(directory.path)
         os.makedirs(directory.path, exist_ok=True)
         mode = stat.S_IMODE(os.stat(directory.path).st_mode)
         if new:
@@ -62,4 +66,4 @@ def _make(directory: StateDirectory) -> Iterator[ConfigProblem]:
         elif directory.owned and mode & ~directory.mode:
             os.chmod(directory.path, mode & directory.mode)
     except OSError as error:
-        yield ConfigProblem(directory.path, "", f"this directory cannot be made: {error.strerror}")
+        yield ConfigProblem(directory.path, "", f"this directory cannot be {'made' if new else 'changed'}: {error.strerror}")

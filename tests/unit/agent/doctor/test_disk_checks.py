@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent.doctor import disk_checks
+from actors.agent.doctor.command import _prevented
 from actors.agent.doctor.disk_checks import disk, disks
 from actors.agent.doctor.finding import Level
 from actors.shared.config.agent import Agent
@@ -119,3 +120,11 @@ def test_the_disks_of_images_and_layers_are_judged_by_their_own_thresholds(
     found = list(disks(Agent(config=KubeletConfiguration(), root_dir="/root"), images))
     assert seen == places
     assert [one.text.rpartition(", ")[2] for one in found if one.level is Level.FAILURE] == ([under] if under else [])
+
+
+def test_a_start_is_not_advised_on_a_read_only_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent(root_dir=str(tmp_path / "new"))
+    assert not any("read-only" in one for one in _prevented(agent))
+    found = os.statvfs_result((4096, 4096, 100, 90, 90, 100, 90, 90, os.ST_RDONLY, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: found)
+    assert f"{tmp_path}/new is read-only" in _prevented(agent)

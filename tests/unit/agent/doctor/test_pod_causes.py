@@ -191,6 +191,14 @@ def test_a_pod_without_container_reasons_is_reported_by_its_newest_explanatory_w
     assert cause(waiting("ContainerCreating"), []).text == ""
 
 
+def test_a_pod_is_reported_by_the_failure_of_the_work_on_it_where_nothing_says_more() -> None:
+    unlisted = event("FailedSync", "error determining status: containers run that the runtime does not list", 9.0)
+    found = cause(waiting("ContainerCreating"), [event("BackOff", "again", 10.0), unlisted])
+    assert found.text.startswith("FailedSync: error determining status")
+    assert "another runtime or root directory" in found.remedy
+    assert cause(waiting("ContainerCreating"), [unlisted, event("FailedMount", "x", 1.0)]).text == "FailedMount: x"
+
+
 def test_a_pod_that_was_refused_is_reported_by_its_message() -> None:
     found = cause(pod(phase="Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu"), [])
     assert found.text == "OutOfcpu: Node didn't have enough resource: cpu"

@@ -170,7 +170,7 @@ def test_a_directory_that_cannot_be_created_is_named(agent, tmp_path):
     (tmp_path / "root").write_text("in the way")
     with pytest.raises(ConfigErrors) as caught:
         layout.make(agent)
-    assert str(tmp_path / "root") in str(caught.value)
+    assert [problem.path for problem in caught.value.problems] == [str(tmp_path / "root")], "and none below it"
 
 
 def test_the_lock_is_waited_for_and_held(tmp_path):
