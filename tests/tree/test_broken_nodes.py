@@ -206,7 +206,7 @@ async def test_the_ca_of_another_cluster(node: BrokenNode, server: ApiServer) ->
     kubeconfig.write_text(json.dumps(document))
     await node.start(f"--kubeconfig={kubeconfig}")
     await doctor_says(
-        node, "FAIL  API server: ", "CERTIFICATE_VERIFY_FAILED", "-> certificate-authority in the kubeconfig must be"
+        node, "FAIL  API server: ", "certificate verify failed", "-> certificate-authority in the kubeconfig must be"
     )
     await status_says(node, "API server: the node's lease is not renewed: ")
 

@@ -29,6 +29,8 @@ from .pod_causes import shortened
 
 _CAUSED: Final = re.compile(r"""Caused by \w+\((["'])(.*)\1\)\)$""", re.S)
 _CONNECTION: Final = re.compile(r"^HTTPS?Connection(Pool)?\([^)]*\): ")
+_OF_LIBRARIES: Final = re.compile(r"\[Errno -?\d+\] |\bSSLError |\[\w+: \w+\] | \(_ssl\.c:\d+\)")
+"""What the libraries put around the words of an error."""
 API: Final = "API server"
 OLDEST_NODE: Final = 3
 """The number of minor releases that a node may be older than its API server; it must not be newer (version skew
@@ -125,6 +127,7 @@ def unreachable(server: str, error: str) -> Finding:
     """Possible causes of a failed connection."""
     remedies = {
         "CERTIFICATE_VERIFY_FAILED": "certificate-authority in the kubeconfig must be the cluster's CA",
+        "KEY_VALUES_MISMATCH": "client-certificate and client-key in the kubeconfig must be a pair",
         "Connection refused": "start the API server, or correct `server` in the kubeconfig",
         "Name or service not known": "correct `server` in the kubeconfig, or the DNS of this host",
         "getaddrinfo": "correct `server` in the kubeconfig, or the DNS of this host",
@@ -135,12 +138,12 @@ def unreachable(server: str, error: str) -> Finding:
 
 
 def _plain(error: str) -> str:
-    """The reason in an error of urllib3, without the classes and the address around it."""
+    """The reason in an error of urllib3, without classes, numbers and the address around it."""
     if caused := _CAUSED.search(error):
         error = caused[2]
     elif "Caused by " in error:
         error = error.rpartition("Caused by ")[2].rstrip(")")
-    return _CONNECTION.sub("", " ".join(error.split()))
+    return _OF_LIBRARIES.sub("", _CONNECTION.sub("", " ".join(error.split())))
 
 
 def message(body: str | bytes | None) -> str:

@@ -66,4 +66,6 @@ def _make(directory: StateDirectory) -> Iterator[ConfigProblem]:
         elif directory.owned and mode & ~directory.mode:
             os.chmod(directory.path, mode & directory.mode)
     except OSError as error:
-        yield ConfigProblem(directory.path, "", f"this directory cannot be {'made' if new else 'changed'}: {error.strerror}")
+        yield ConfigProblem(
+            directory.path, "", f"this directory cannot be {'made' if new else 'changed'}: {error.strerror}"
+        )

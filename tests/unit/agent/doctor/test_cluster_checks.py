@@ -195,7 +195,7 @@ def test_a_body_that_is_no_message_does_no_harm(body: str | bytes | None) -> Non
 
 def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
     found = refused("https://h:6443", 0, "SSLError\n[SSL: CERTIFICATE_VERIFY_FAILED] self-signed")
-    assert found.text == "https://h:6443 cannot be reached: SSLError [SSL: CERTIFICATE_VERIFY_FAILED] self-signed"
+    assert found.text == "https://h:6443 cannot be reached: self-signed"
     assert found.remedy == "certificate-authority in the kubeconfig must be the cluster's CA"
 
 
@@ -204,18 +204,24 @@ def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
     [
         (
             "HTTPSConnection(host='h', port=6443): Failed to resolve 'h' ([Errno -2] Name or service not known)",
-            "Failed to resolve 'h' ([Errno -2] Name or service not known)",
+            "Failed to resolve 'h' (Name or service not known)",
         ),
         (
             "HTTPSConnectionPool(host='h', port=6443): Max retries exceeded with url: / (Caused by NewConnectionError("
             "\"HTTPSConnection(host='h', port=6443): Failed to establish a new connection: [Errno 111] Connection "
             'refused"))',
-            "Failed to establish a new connection: [Errno 111] Connection refused",
+            "Failed to establish a new connection: Connection refused",
         ),
     ],
 )
 def test_a_failed_connection_is_reported_in_words(error: str, text: str) -> None:
     assert unreachable("https://h:6443", error).text == f"https://h:6443 cannot be reached: {text}"
+
+
+def test_a_key_of_another_certificate_is_named_with_what_to_correct() -> None:
+    found = refused("https://h:6443", 0, "SSLError\n[X509: KEY_VALUES_MISMATCH] key values mismatch (_ssl.c:3926)")
+    assert found.text == "https://h:6443 cannot be reached: key values mismatch"
+    assert found.remedy == "client-certificate and client-key in the kubeconfig must be a pair"
 
 
 def test_an_unreachable_server_is_reported_with_its_address(tmp_path: Path) -> None:
