@@ -69,6 +69,8 @@ async def _check(relay: GrpcRelay, address: str, service: str, timeout: float) -
         except TimeoutError:
             if relay.flooded:
                 return _broken(relay.broken)
+            if relay.shortage:
+                return error(relay.shortage)
             if connected:
                 return failure(_too_late(limit))
             return failure(f'timeout: failed to connect service "{address}" within {limit}: context deadline exceeded')

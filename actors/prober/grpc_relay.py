@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Final
 
-from actors.shared.http_get.dialer import DialError, dial
+from actors.shared.http_get.dialer import DialError, ShortDialError, dial
 from supervision.errors import error_reason
 
 MOST_BYTES: Final = 256 << 10
@@ -34,6 +34,8 @@ class GrpcRelay:
         self._server: asyncio.Server | None = None
         self._left = MOST_BYTES
         self._clock: asyncio.Timeout | None = None
+        self.shortage = "the prober has not connected in time"
+        """What this process lacked for the last connection to the pod; '' if nothing."""
         self.broken = ""
         """Why the last connection to the pod was lost, in the words of Go's client; '' if the server closed it."""
 
@@ -81,6 +83,7 @@ class GrpcRelay:
         if self._server is None:  # it was accepted before the end
             writer.transport.abort()
             return
+        self.shortage = ""
         task = asyncio.get_running_loop().create_task(self._relay(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -89,7 +92,8 @@ class GrpcRelay:
         """Until one side closes its connection, which closes the other's."""
         try:
             pod_reader, pod_writer = await dial(self._host, self._port, whose=self._whose)
-        except DialError:  # the library tries again
+        except DialError as problem:  # the library tries again
+            self.shortage = str(problem) if isinstance(problem, ShortDialError) else ""
             writer.transport.abort()
             return
         except BaseException:

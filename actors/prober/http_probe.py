@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.shared.http_get.errors import ExchangeError
+from actors.shared.http_get.errors import ExchangeError, OwnShortageError
 from actors.shared.http_get.exchange import HttpGetResponse
 from actors.shared.http_get.redirects import get_following
 from actors.shared.http_get.request import Headers
@@ -37,6 +37,8 @@ async def probe_http(url: Url, headers: Headers, timeout: float, whose: str = ""
     """Get the URL, following redirects on the same host, within the timeout. `whose`: the pod's UID."""
     try:
         return outcome_of(await get_following(url, headers, USER_AGENT, timeout, whose))
+    except OwnShortageError as problem:
+        return error(str(problem))
     except ExchangeError as problem:
         return failure(str(problem))
 

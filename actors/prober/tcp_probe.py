@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from typing import ClassVar
 
-from actors.shared.http_get.dialer import DialError, dial
+from actors.shared.http_get.dialer import DialError, ShortDialError, dial
 from actors.shared.http_get.target import port_number
 from actors.shared.kube.handlers import TCPSocketAction
 from actors.shared.kube.host_port import joined
 
-from .outcome import ProbeOutcome, failure, success
+from .outcome import ProbeOutcome, error, failure, success
 from .probe_type import ProbeType, Subject
 
 
@@ -37,6 +37,8 @@ async def probe_tcp(host: str, port: int, timeout: float, whose: str = "") -> Pr
             _, writer = await dial(host, port, whose=whose)
     except TimeoutError:
         return failure(f"dial tcp {joined(host, port)}: i/o timeout")
+    except ShortDialError as problem:
+        return error(str(problem))
     except DialError as problem:
         return failure(str(problem))
     writer.close()

@@ -11,7 +11,7 @@ import msgspec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.http_get.dialer import HTTP_FOR_HTTPS
-from actors.shared.http_get.errors import ExchangeError
+from actors.shared.http_get.errors import ExchangeError, OwnShortageError
 from actors.shared.http_get.redirects import get_following
 from actors.shared.http_get.request import Headers, without
 from actors.shared.http_get.target import TargetError, headers_of, url_of
@@ -24,6 +24,8 @@ from actors.shared.kube.pod import Pod
 PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
+SHORTAGE_SECONDS: Final = 1.0
+"""The pause before a hook for which this process lacked a descriptor is tried again."""
 MAX_OUTPUT: Final = 256
 """The most bytes of a hook's output that are shown."""
 
@@ -101,14 +103,26 @@ async def _http_get(url: Url, headers: Headers, container_id: str) -> bool:
     """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
     credentials. Returns whether it was. Raises HookFailed."""
     try:
-        await get_following(url, headers, USER_AGENT, whose=container_id)
+        await _get(url, headers, container_id)
     except ExchangeError as error:
         if not str(error).endswith(HTTP_FOR_HTTPS):
             raise HookFailed(str(error)) from None
         plain = msgspec.structs.replace(url, scheme="http")
         try:
-            await get_following(plain, without(headers, "authorization"), USER_AGENT, whose=container_id)
+            await _get(plain, without(headers, "authorization"), container_id)
         except ExchangeError:
             raise HookFailed(str(error)) from None
         return True
     return False
+
+
+async def _get(url: Url, headers: Headers, container_id: str) -> None:
+    """Raises ExchangeError. While this process lacks descriptors, the hook waits: it has not been sent, and who waits
+    for it has a deadline where there is one."""
+    while True:
+        try:
+            await get_following(url, headers, USER_AGENT, whose=container_id)
+        except OwnShortageError:
+            await asyncio.sleep(SHORTAGE_SECONDS)
+        else:
+            return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -20,8 +21,16 @@ READ_LIMIT_BYTES: Final = 64 << 10
 HTTP_FOR_HTTPS: Final = "http: server gave HTTP response to HTTPS client"
 
 
+_OWN: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN})
+"""What this process or host lacks. EAGAIN: a thread, or a local port."""
+
+
 class DialError(Exception):
     """The connection failed; the text is Go's."""
+
+
+class ShortDialError(DialError):
+    """This process lacked descriptors, threads, ports or memory for it: it says nothing of the peer."""
 
 
 async def dial(
@@ -38,9 +47,12 @@ async def dial(
     except ssl.SSLError as problem:
         raise DialError(_tls_text(problem)) from problem
     except socket.gaierror as problem:
-        raise DialError(f"dial tcp: lookup {host}: no such host") from problem
+        short = problem.errno in (socket.EAI_MEMORY, socket.EAI_SYSTEM)
+        raise (ShortDialError if short else DialError)(f"dial tcp: lookup {host}: no such host") from problem
     except (OSError, ValueError, OverflowError) as problem:  # the host is not a valid host name
-        raise DialError(f"dial tcp {joined(host, port)}: {_text(problem)}") from problem
+        short = getattr(problem, "errno", None) in _OWN
+        text = f"dial tcp {joined(host, port)}: {_text(problem)}"
+        raise (ShortDialError if short else DialError)(text) from problem
 
 
 async def _connect(

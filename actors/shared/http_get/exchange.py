@@ -16,8 +16,8 @@ import msgspec
 from actors.shared.kube.host_port import joined
 
 from .chunks import BodyError
-from .dialer import DialError, dial
-from .errors import ExchangeError
+from .dialer import DialError, ShortDialError, dial
+from .errors import ExchangeError, OwnShortageError
 from .request import Headers, request
 from .response_body import ResponseBody
 from .response_bytes import ResponseBytes
@@ -54,6 +54,8 @@ async def get(
     try:
         async with asyncio.timeout_at(deadline):
             reader, writer = await dial(url.hostname, url.port, _unverified_context() if secure else None, whose)
+    except ShortDialError as problem:
+        raise OwnShortageError(str(problem)) from problem
     except DialError as problem:
         raise ExchangeError(str(problem)) from problem
     try:

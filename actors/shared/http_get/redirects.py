@@ -39,7 +39,7 @@ async def get_following(
         text = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         raise ExchangeError(f'Get "{url}": {text}') from problem
     except ExchangeError as problem:
-        raise ExchangeError(f'Get "{url}": {problem}') from problem
+        raise type(problem)(f'Get "{url}": {problem}') from problem
     raise ExchangeError(f"Get {quoted(location)}: stopped after {MAX_REDIRECTS} redirects")
 
 

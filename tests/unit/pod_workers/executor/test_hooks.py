@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -68,6 +69,21 @@ async def test_a_failed_request_has_the_error_text_of_go():
             await run_hook(None, handler, "id", here, [])  # type: ignore[arg-type]
     text = failure_text(handler, Container(name="c"), Pod(), failed.value)
     assert text.startswith('HTTP lifecycle hook (/x) for Container "c" in Pod "_()" failed - error: Get "http://127')
+
+
+async def test_a_hook_for_which_the_agent_lacks_a_descriptor_is_sent_once_it_has_one(monkeypatch):
+    connect, shortages = asyncio.open_connection, [errno.EMFILE, errno.EMFILE]
+
+    async def connecting(*args, **options):
+        if shortages:
+            raise OSError(shortages.pop(), "Too many open files")
+        return await connect(*args, **options)
+
+    monkeypatch.setattr(asyncio, "open_connection", connecting)
+    monkeypatch.setattr("actors.pod_workers.executor.hooks.SHORTAGE_SECONDS", 0.0)
+    async with answering(b"HTTP/1.1 200 OK\r\n\r\n") as port:
+        await hook(port)
+    assert not shortages
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
