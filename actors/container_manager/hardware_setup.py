@@ -10,12 +10,12 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from .admission.ledger import Ledger
 from .cpu.earlier_state import translate
-from .cpu.exclusive import ExclusiveCpus
+from .cpu.hint_provider import ExclusiveCpus
 from .cpu.reconciliation import CpuReconciliation, CpusOf
 from .cpu.state import CPU_STATE, encode
 from .hardware_start import cpu_start, machine_of, memory_start, topology_settings
+from .memory.hint_provider import PinnedMemory
 from .memory.initial_state import STATIC as MEMORY_STATIC
-from .memory.pinned import PinnedMemory
 from .memory.state import MEMORY_STATE
 from .memory.state import encode as encode_memory
 from .state_store import StateStore

@@ -12,6 +12,7 @@ from supervision.errors import error_text
 from supervision.protocol import FORK_SERVER
 from supervision.repeated_warnings import RepeatedWarnings
 
+from .checkpoint_file import DeviceCheckpoint
 from .device_reports import health
 from .earlier_plugins import EarlierPlugins
 from .health_reports import HealthReports
@@ -19,7 +20,6 @@ from .holdings import Holdings
 from .inventory import Inventory
 from .plugins import DevicePlugins
 from .rate_limit import PacedWork
-from .record import DeviceCheckpoint
 
 
 class NodeDevices:

@@ -55,8 +55,8 @@ from .tools.fs_group import FsGroup
 from .tools.local_devices import LocalDevices
 from .tools.memory_mounts import MemoryMounts
 from .tools.node_allocatable import AllocatableLookup
-from .tools.tools import VolumeTools
 from .tools.volume_objects import VolumeObjects
+from .tools.volume_tools import VolumeTools
 from .volume_refresh import Refresh
 
 IDENTITY_SECONDS: Final = 3.0

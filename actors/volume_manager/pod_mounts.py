@@ -21,7 +21,7 @@ from .layout import subpath_path
 from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
 from .persistent_volumes.claims import ClaimedVolume, supplemental_groups
 from .persistent_volumes.lookup import ClaimLookup
-from .tools.tools import VolumeTools
+from .tools.volume_tools import VolumeTools
 from .types.base import ApiInputs, Mounter, PendingVolume, Plan, PodContext, RejectedVolume
 from .types.registry import needs_node_memory, plan
 from .volume_metrics import VolumeMetrics

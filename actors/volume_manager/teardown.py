@@ -16,7 +16,7 @@ from supervision.errors import error_text
 
 from .host.teardown import remove_volumes
 from .layout import DEVICES, VOLUME_DIRECTORIES, real_path
-from .tools.tools import VolumeTools
+from .tools.volume_tools import VolumeTools
 from .types.base import VolumeType
 from .types.registry import TYPES
 

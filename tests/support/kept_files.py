@@ -85,7 +85,9 @@ KEPT: Final = (
     Kept("root/memory_manager_state", "actors/container_manager/state_store.py", when="the policy Static"),
     Kept("run/state/*", "actors/shared/state_files.py"),
     Kept("root/pods/*/userns", "actors/container_manager/user_namespaces.py", when="a pod with a user namespace"),
-    Kept("root/device-plugins/kubelet_internal_checkpoint", "actors/device_manager/record.py", when="a device"),
+    Kept(
+        "root/device-plugins/kubelet_internal_checkpoint", "actors/device_manager/checkpoint_file.py", when="a device"
+    ),
     Kept("run/device-plugins.json", "actors/device_manager/earlier_plugins.py", when="a device plug-in"),
     Kept("root/dra_manager_state", "actors/device_manager/dra/claim_store.py", when="a resource claim"),
     Kept("root/dra_health_state", "actors/device_manager/dra/health_watch.py", when="a driver of resource claims"),

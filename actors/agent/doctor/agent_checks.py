@@ -14,7 +14,7 @@ from actors.api_clients.event_client.messages import RecentEvent
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.config_controller.messages import Flagz
-from actors.device_manager.record import CHECKPOINT
+from actors.device_manager.checkpoint_file import CHECKPOINT
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE

@@ -2,7 +2,7 @@
 
 distribution.py    distributes CPUs evenly across NUMA nodes (distribute-cpus-across-numa)
 earlier_state.py   cpu_manager_state as kubelets before 1.18 wrote it: its entries name containers by their ids alone
-exclusive.py       the hint provider of CPUs: records the exclusive CPUs of each container
+hint_provider.py   the hint provider of CPUs: records the exclusive CPUs of each container
 options.py         the options of the static policy, and which exclude each other
 packing.py         picks a number of CPUs as close together as possible
 reconciliation.py  keeps running containers on their CPUs

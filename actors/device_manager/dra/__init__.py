@@ -5,7 +5,7 @@ checkpoint.py       the file dra_manager_state, in the kubelet's format
 claim_store.py      the claims of this node and their file, dra_manager_state
 claims.py           the claims that may be prepared on this node, and the pods that use them, as one immutable value
 connection.py       calls to a driver
-driver.py           the services that a driver offers, and which of them are used
+driver_services.py  the services that a driver offers, and which of them are used
 drivers.py          the registered drivers, and the plugin of each that serves
 health.py           the health of devices as their drivers report it, as one immutable value
 health_file.py      the file dra_health_state, in the kubelet's format: JSON without a checksum

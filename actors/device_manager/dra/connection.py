@@ -19,7 +19,7 @@ from supervision.time_scale import scaled
 
 from .batches import ClaimRef
 from .claims import PreparedDevice
-from .driver import UNLISTED_HEALTH, DriverService
+from .driver_services import UNLISTED_HEALTH, DriverService
 from .health import HEALTHY, MOST_DEVICES, UNHEALTHY, UNKNOWN, DraDeviceHealth, NoHealthService
 
 CALL_SECONDS: Final = 45.0

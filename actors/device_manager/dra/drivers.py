@@ -9,7 +9,7 @@ from actors.shared.kube.resource_claims import ResourceClaimError
 from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
 
-from .driver import DriverService, ServiceError, choose
+from .driver_services import DriverService, ServiceError, choose
 
 if TYPE_CHECKING:
     from .connection import DraConnection

@@ -31,7 +31,7 @@ from . import instance_marks
 from .container_stops import PreStopObserver, StopFailure, stop_failure, terminate_all
 from .execution import Execution
 from .hanging_stops import end_stuck, shims_of
-from .remains import end_remains
+from .leftover_processes import end_remains
 from .unlisted import refuse_unlisted_remains
 
 LEAST_GRACE_SECONDS = 1

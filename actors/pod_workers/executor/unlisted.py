@@ -15,7 +15,7 @@ from actors.shared.cri.errors import CriError
 
 from . import pod_processes
 from .execution import Execution
-from .remains import end_remains, ended_ids
+from .leftover_processes import end_remains, ended_ids
 
 UNLISTED_TRIES: Final = 4
 """Tries (some seven seconds in all) before a pod ends although the runtime does not list its containers: the pod itself

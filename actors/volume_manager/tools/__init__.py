@@ -1,4 +1,4 @@
-"""The tools of mounters. `tools.py` has them as one value, `VolumeTools`.
+"""The tools of mounters. `volume_tools.py` has them as one value, `VolumeTools`.
 
 - `disposable_calls`: system calls that may hang
 - `memory_mounts`: tmpfs for emptyDir, secret and projected volumes

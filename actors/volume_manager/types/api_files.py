@@ -16,7 +16,7 @@ from actors.volume_manager.files.projections import Content
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.pod_certificates.certificates import GATE_OFF
 from actors.volume_manager.pod_certificates.states import PodCredentials
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 from supervision.errors import error_text
 
 from .base import ApiInputs, Mounter

@@ -14,7 +14,7 @@ from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.files.projections import PodTokenRequest
 from actors.volume_manager.layout import volume_path
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, UnusableVolume
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 
 
 class PodContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from actors.volume_manager.csi.model import (
 )
 from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.persistent_volumes.claims import BLOCK, ClaimedVolume, VolumeClaimError, checked_name
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 

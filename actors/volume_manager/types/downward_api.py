@@ -9,7 +9,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import DownwardAPIVolumeSource, Volume
 from actors.volume_manager.files import atomic, downward_fields, mount_points
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, VolumeType

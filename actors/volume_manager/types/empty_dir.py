@@ -10,7 +10,7 @@ from actors.shared.kube.pods import container_requests
 from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
 from actors.volume_manager.host.directories import make_directory
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType

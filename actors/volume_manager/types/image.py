@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
 

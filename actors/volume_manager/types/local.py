@@ -25,7 +25,7 @@ from actors.volume_manager.persistent_volumes.claims import (
 )
 from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS, CallFailed
 from actors.volume_manager.tools.local_devices import PLUGIN_DIR
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, VolumeType

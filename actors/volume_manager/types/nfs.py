@@ -8,7 +8,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import NFSVolumeSource, Volume
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name, mount_options
 from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS
-from actors.volume_manager.tools.tools import VolumeTools
+from actors.volume_manager.tools.volume_tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 

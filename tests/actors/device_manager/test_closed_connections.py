@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.device_manager.dra.connection import DraConnection
-from actors.device_manager.dra.driver import choose
+from actors.device_manager.dra.driver_services import choose
 from actors.device_manager.plugin_client import PluginClient
 from actors.shared.kube.resource_claims import ResourceClaimError
 from actors.shared.plugins.model import PluginError

@@ -15,6 +15,7 @@ import pytest
 
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.device_manager.checkpoint import NAME
+from actors.device_manager.checkpoint_file import CHECKPOINT
 from actors.device_manager.inventory import GRACE_SECONDS
 from actors.device_manager.messages import (
     AllocateDevices,
@@ -26,7 +27,6 @@ from actors.device_manager.messages import (
     GetDevices,
     ReleaseDevices,
 )
-from actors.device_manager.record import CHECKPOINT
 from actors.pod_workers.messages import KnownPods
 from actors.shared.hardware.allocation import NOTHING, AllocatedMount, DeviceSpec
 from actors.shared.hardware.hints import TopologyHint

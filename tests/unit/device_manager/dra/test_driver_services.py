@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.device_manager.dra.driver import DriverService, ServiceError, choose
+from actors.device_manager.dra.driver_services import DriverService, ServiceError, choose
 
 
 @pytest.mark.parametrize(

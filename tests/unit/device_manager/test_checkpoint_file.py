@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.device_manager.checkpoint import NAME
+from actors.device_manager.checkpoint_file import CHECKPOINT, DeviceCheckpoint
 from actors.device_manager.holdings import Holdings
 from actors.device_manager.inventory import Inventory
-from actors.device_manager.record import CHECKPOINT, DeviceCheckpoint
 from actors.shared.state_files import StateFiles
 from supervision.process_messages import ServiceState
 

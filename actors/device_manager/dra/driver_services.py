@@ -1,4 +1,4 @@
-"""Chooses among the services that a driver offers. Pure.
+"""The services that a driver offers, and which of them is used. Pure.
 
 The error texts are the kubelet's.
 """
