@@ -114,7 +114,7 @@ class ApiSync:
         for reason in stuck_pods.REASONS:
             count = sum(each.reason == reason for each in stuck)
             self._actor.metrics.gauge("troupelet_pods_stuck_terminating", count, phase=reason)
-        due, self._reported = stuck_pods.due(stuck, self._reported, now)
+        due, self._reported = stuck_pods.due(stuck, self._reported, now, server_away=self.writer.backlog.away)
         for each in due:
             text = f"still terminating {each.seconds:.0f} s after its grace period, {each.reason}: {each.text}"
             self._warn(each.pod, text)

@@ -18,6 +18,9 @@ STUCK_SECONDS: Final = 60.0
 REPEAT_SECONDS: Final = 300.0
 """Seconds after which a pod with an unchanged cause is reported again."""
 REASONS: Final = ("worker", "containers", "sandbox", "volumes", "cgroup", "status", "finalizers", "api")
+_BY_SERVER: Final = ("status", "api")
+"""The reasons of pods that have ended here, and for which nothing is left to do but requests to the API server."""
+_AWAY: Final = "away"
 _DEFAULT_TEXTS: Final = {
     "containers": "containers still run",
     "sandbox": "its sandbox is not stopped yet",
@@ -26,7 +29,8 @@ _DEFAULT_TEXTS: Final = {
     "cgroup": "its cgroup is not removed yet",
 }
 Reported = dict[str, tuple[str, float]]
-"""By UID: the reason that was reported last, and when, seconds since 1970."""
+"""By UID: the reason that was reported last, and when, seconds since 1970; or _AWAY, and when the pod last waited for
+an API server that did not answer."""
 
 
 class StuckPod(msgspec.Struct, frozen=True):
@@ -72,13 +76,21 @@ def overdue(table: PodTable, now: float) -> list[StuckPod]:
     return found
 
 
-def due(stuck: list[StuckPod], reported: Reported, now: float) -> tuple[list[StuckPod], Reported]:
+def due(
+    stuck: list[StuckPod], reported: Reported, now: float, *, server_away: bool = False
+) -> tuple[list[StuckPod], Reported]:
     """The stuck pods to report now (new ones, ones with another cause, and all again after a while), and the new state
     of what was reported.
+
+    `server_away`: the API server does not answer. Pods that wait for it alone are not stuck; it has a minute for them
+    when it is back.
     """
     found, after = [], {}
     for each in stuck:
         reason, when = reported.get(each.pod.uid, ("", 0.0))
+        if each.reason in _BY_SERVER and (server_away or (reason == _AWAY and now - when < STUCK_SECONDS)):
+            after[each.pod.uid] = (_AWAY, now if server_away else when)
+            continue
         if each.held_by_node and (reason != each.reason or now - when >= REPEAT_SECONDS):
             found.append(each)
             reason, when = each.reason, now

@@ -307,6 +307,24 @@ async def test_a_pod_that_stays_terminating_has_an_event_that_names_what_it_wait
         assert len(told()) == 3
 
 
+async def test_a_pod_that_waits_for_the_api_server_alone_has_no_event_while_that_is_away(tmp_path):
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        store.put(deleted(store.find("p")))
+        await store.watch(harness, "p")
+        store.fault("status", code=0)
+        await harness.deliver(seen(bound, code=143, worker_phase="terminated", finished=True, at=2.0))
+        await harness.advance(200.0)
+        assert stuck(harness) == {"status": 1}
+        store.faults.clear()
+        await harness.advance(20.0)
+        assert store.gone == ["u"]
+        assert harness.sent(RecordEvent, "api_clients/event_client") == []
+
+
 def stuck(harness: Harness) -> dict[str, float]:
     samples = harness.actor.metrics.snapshot("x", 1).samples
     found = [each for each in samples if each.name == "troupelet_pods_stuck_terminating" and each.value]

@@ -175,6 +175,17 @@ def test_a_stuck_pod_is_reported_at_once_then_on_change_and_then_each_five_minut
     assert [each.reason for each in due(overdue(found, started_at + 401), reported_, started_at + 401)[0]] == ["status"]
 
 
+def test_a_pod_that_waits_for_a_server_that_is_back_has_a_minute_before_it_is_stuck():
+    found = table(stored("Running", deletionTimestamp=DELETED), pods=(pod("Failed", **FINISHED),))
+    began = 1767225600.0
+    said: list[float] = []
+    reported_: Reported = {}
+    for late, away in ((61.0, True), (500.0, True), (510.0, False), (559.0, False), (561.0, False), (600.0, False)):
+        now, reported_ = due(overdue(found, began + late), reported_, began + late, server_away=away)
+        said += [late] * len(now)
+    assert said == [561.0]
+
+
 def test_a_mirror_is_never_stuck_whatever_its_static_pod_does():
     mirror = stored("Running", hash="h1", deletionTimestamp=DELETED)
     assert mirror.is_mirror
