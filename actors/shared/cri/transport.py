@@ -67,17 +67,18 @@ class GrpcTransport:
     def __init__(self, path: str, tracer: Tracer = OFF) -> None:
         self.path, self._tracer = path, tracer
         self._channel: grpc.aio.Channel | None = None
-        self._calls: dict[str, Any] = {}
+        self._calls: dict[Method[Any, Any], Any] = {}
+        """By method, not by path: one path may have its answers decoded in two ways."""
 
     def _callable(self, method: Method[Request, Response]) -> Any:
-        rpc = self._calls.get(method.path)
+        rpc = self._calls.get(method)
         if rpc is None:
             if self._channel is None:
                 _ensure_threads(method)
                 self._channel = grpc.aio.insecure_channel(
                     f"unix://{self.path}", options=(*CHANNEL_OPTIONS, *self.options)
                 )
-            rpc = self._calls[method.path] = self._kind(method, self._channel)(
+            rpc = self._calls[method] = self._kind(method, self._channel)(
                 method.path,
                 request_serializer=method.request.SerializeToString,
                 response_deserializer=method.response.FromString,

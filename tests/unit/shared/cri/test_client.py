@@ -123,6 +123,21 @@ async def test_a_stop_with_a_grace_of_centuries_is_not_over_at_once(tmp_path: Pa
     assert len(fake.requests_for("StopContainer")) == 1
 
 
+@pytest.mark.parametrize("first", ["decoded", "undecoded"])
+async def test_a_list_is_decoded_or_not_whichever_was_asked_for_first(tmp_path: Path, first: str) -> None:
+    """Both have the same path over one connection."""
+    async with serve(FakeRuntime(), tmp_path / "s") as endpoint:
+        client = CriClient(endpoint)
+        sandbox_id = await client.run_pod_sandbox(sandbox_config())
+        if first == "decoded":
+            await client.list_pod_sandboxes()
+        (item,) = await client.unread_sandboxes()
+        assert cri.PodSandbox.FromString(item).id == sandbox_id
+        assert [one.id for one in await client.list_pod_sandboxes()] == [sandbox_id]
+        assert list(await client.unread_containers()) == await client.list_containers() == []
+        await client.close()
+
+
 @pytest.mark.parametrize(("image_socket", "connections"), [("", 2), ("/i.sock", 3)])
 async def test_close_closes_each_connection_once(
     monkeypatch: pytest.MonkeyPatch, image_socket: str, connections: int
