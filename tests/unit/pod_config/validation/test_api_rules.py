@@ -87,6 +87,7 @@ WHOLE: dict[str, Any] = {
     },
 }  # fmt: skip
 CONTAINER = "spec.containers.0"
+ALIVE = {"tcpSocket": {"port": 80}}
 ENV = f"{CONTAINER}.env.0.valueFrom"
 ITEM = "spec.volumes.0.projected.sources.0.downwardAPI.items.0"
 BUNDLE = "spec.volumes.0.projected.sources.1.clusterTrustBundle"
@@ -139,6 +140,10 @@ def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod(
         (f"{CONTAINER}.volumeMounts.0.readOnly", False, "recursiveReadOnly: Enabled needs readOnly"),
         (f"{CONTAINER}.volumeMounts.0.mountPropagation", "HostToContainer", "Enabled needs mountPropagation None"),
         (f"{CONTAINER}.lifecycle.preStop.sleep.seconds", 6, "sleep.seconds: 6 is above terminationGracePeriodSeconds"),
+        (f"{CONTAINER}.livenessProbe", {**ALIVE, "terminationGracePeriodSeconds": 0}, "GracePeriodSeconds: 0 is not"),
+        (f"{CONTAINER}.readinessProbe", {**ALIVE, "terminationGracePeriodSeconds": 5}, "not for a readiness probe"),
+        (f"{CONTAINER}.startupProbe", {**ALIVE, "successThreshold": 2}, "startupProbe.successThreshold: must be 1"),
+        (f"{CONTAINER}.livenessProbe", {**ALIVE, "periodSeconds": -1}, "livenessProbe.periodSeconds: -1 is not"),
         (f"{CONTAINER}.securityContext.procMount", "Unmasked", "procMount: Unmasked needs hostUsers: false"),
         (f"{CONTAINER}.securityContext.seccompProfile.localhostProfile", "/a", "localhostProfile: must be a relative"),
         (f"{CONTAINER}.securityContext.appArmorProfile.type", "", "appArmorProfile.type: required"),
