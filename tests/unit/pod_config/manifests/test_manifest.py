@@ -56,14 +56,15 @@ def test_a_file_pod_gets_name_namespace_node_hash_source_and_toleration():
 def test_an_empty_text_is_the_default_where_there_is_one():
     empty = {"terminationMessagePath": "", "terminationMessagePolicy": "", "imagePullPolicy": ""}
     container = {"name": "c", "image": "busybox:1", "ports": [{"containerPort": 80, "protocol": ""}], **empty}
-    volume = {"name": "v", "image": {"reference": "busybox", "pullPolicy": ""}}
-    spec = {"containers": [container], "volumes": [volume], "restartPolicy": "", "dnsPolicy": ""}
+    images = [{"reference": "busybox", "pullPolicy": ""}, {"reference": "busybox:1", "pullPolicy": ""}]
+    volumes = [{"name": f"v{number}", "image": image} for number, image in enumerate(images)]
+    spec = {"containers": [container], "volumes": volumes, "restartPolicy": "", "dnsPolicy": ""}
     found = pod_of(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}))["spec"]
     made = found["containers"][0]
     assert (made["terminationMessagePath"], made["terminationMessagePolicy"]) == ("/dev/termination-log", "File")
     assert (made["imagePullPolicy"], made["ports"][0]["protocol"]) == ("IfNotPresent", "TCP")
     assert (found["restartPolicy"], found["dnsPolicy"]) == ("Always", "ClusterFirst")
-    assert found["volumes"][0]["image"]["pullPolicy"] == "Always"
+    assert [one["image"]["pullPolicy"] for one in found["volumes"]] == ["Always", "IfNotPresent"]
 
 
 def test_a_url_pod_gets_no_toleration_and_no_node_in_its_uid():
