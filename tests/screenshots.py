@@ -19,7 +19,7 @@ FAULTS = (("prober", "crash"), ("pleg", "exception"), ("pod_workers/worker/0", "
 
 
 async def shoot(node: BrokenNode, folder: Path, profile: Path) -> None:
-    """The tree, with an actor chosen, and the line of incidents."""
+    """The tree, with an actor chosen, messages, pods with a filter, and the line of incidents."""
     command = [sys.executable, "-m", "actors.agent.command", "observe", f"--root-dir={node.root}", "-o", "json"]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
@@ -40,6 +40,7 @@ async def _shoot_pages(shown: Page, folder: Path) -> None:
     await shown.click("tr[data-actor='pleg']")
     await shown.until("document.querySelector('#actor details') !== null")
     await asyncio.sleep(20)  # the curves need some points
+    await shown.value("scrollTo(0, 0)")  # the page has scrolled to the chosen actor
     for dark in (False, True):
         name = "dark" if dark else "light"
         (folder / f"observe-tree-{name}.png").write_bytes(await shown.screenshot(width=WIDTH, height=HEIGHT, dark=dark))
@@ -47,6 +48,14 @@ async def _shoot_pages(shown: Page, folder: Path) -> None:
     await shown.click("button[data-tab='messages']")
     await shown.until("document.querySelector('svg .edge.flows') !== null")
     (folder / "observe-messages-light.png").write_bytes(await shown.screenshot(width=WIDTH, height=HEIGHT))
+    await shown.click("button[data-tab='pods']")
+    await shown.until("document.querySelector('#view tbody tr') !== null")
+    await shown.value(
+        "{const box = document.getElementById('filter'); box.value = 'we'; box.dispatchEvent(new Event('input'))}"
+    )
+    await shown.until("document.getElementById('count').textContent !== ''")
+    (folder / "observe-pods-light.png").write_bytes(await shown.screenshot(width=WIDTH, height=300))
+    await shown.value("{const box = document.getElementById('filter'); box.value = ''}")
     await shown.click("button[data-tab='incidents']")
     await shown.until("document.querySelector('svg .fault') !== null")
     await shown.value("document.querySelector('#view details').open = true")
