@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 import ssl
+from typing import Final
 
 from .access import ServerAccess
 from .credentials import ClientKeyPair
 from .errors import NoCredentials
+
+_OPENSSL: Final = {
+    "KEY_VALUES_MISMATCH": "its key is that of another certificate",
+    "NO_START_LINE": "it has no certificate, or no key, in PEM",
+}
+"""OpenSSL's reasons, in words."""
 
 
 def context(access: ServerAccess, certificate: ClientKeyPair) -> ssl.SSLContext:
@@ -51,5 +58,8 @@ def _no_password() -> str:
 
 
 def _unusable(field: str, path: str, error: Exception) -> NoCredentials:
-    text = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+    if isinstance(error, ssl.SSLError) and error.reason:
+        text = _OPENSSL.get(error.reason, error.reason.lower().replace("_", " "))
+    else:
+        text = getattr(error, "strerror", None) or str(error)
     return NoCredentials(0, "NoCredentials", f"{field}{' ' + path if path else ''} cannot be used: {text}")

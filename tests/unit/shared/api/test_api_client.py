@@ -202,6 +202,16 @@ async def test_an_unusable_certificate_is_reported_as_such(tmp_path: Path, broke
     assert server.connections == 0
 
 
+async def test_a_key_of_another_certificate_is_named_in_plain_words(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path, ok) as server:
+        cert, _ = server.authority.client("system:node:n1", "system:nodes")
+        _, key = server.authority.client("system:node:n2", "system:nodes")
+        client = ApiClient(access(server, cert_file=str(cert), key_file=str(key)))
+        with pytest.raises(NoCredentials, match=r"cannot be used: its key is that of another certificate$"):
+            await client.call("GET", "/x")
+        await client.close()
+
+
 async def test_a_refused_connection_is_unreachable(tmp_path: Path) -> None:
     server = ApiServer(tmp_path, ok)
     await server.start()
