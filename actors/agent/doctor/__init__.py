@@ -17,4 +17,5 @@ permissions.py         the permissions that the node needs at the API server
 pod_causes.py          why a pod does not run, from its status and its events
 pod_remedies.py        what mends a pod, by the reason that the agent or the runtime gives
 runtime_checks.py      the container runtime and its network
+shared_runtime.py      other agents of this host on the same container runtime
 """

@@ -31,6 +31,7 @@ from supervision.cli.command import (
     OK,
     CommandError,
     Context,
+    neighbours,
     program,
     program_of_root,
 )
@@ -40,7 +41,7 @@ from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.errors import error_text
 from supervision.protocol import Tree
 
-from . import agent_checks, certificate_checks, cluster_checks, disk_checks, host_checks, runtime_checks
+from . import agent_checks, certificate_checks, cluster_checks, disk_checks, host_checks, runtime_checks, shared_runtime
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 from .permissions import BY_GATE
 
@@ -143,6 +144,8 @@ def findings(context: Context) -> Iterator[Finding]:
     elif flagz is not None and flagz.waiting:
         yield from _run_check("start", lambda: host_checks.restart(agent, problems))
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
+    others = [other for _, other in neighbours(context.where.run_dir)]
+    yield from _run_check("container runtime", lambda: shared_runtime.shared(agent, others))
     images = runtime_checks.image_directories(agent) if running or not agent.managed_runtime else {}
     yield from _run_checks("host", host_checks.checks(agent, running=running, images=images))
     yield from _run_checks("certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree)))
