@@ -144,8 +144,7 @@ def findings(context: Context) -> Iterator[Finding]:
     elif flagz is not None and flagz.waiting:
         yield from _run_check("start", lambda: host_checks.restart(agent, problems))
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
-    others = [other for _, other in neighbours(context.where.run_dir)]
-    yield from _run_check("container runtime", lambda: shared_runtime.shared(agent, others))
+    yield from _run_check("container runtime", lambda: _shared_runtime(agent, context))
     images = runtime_checks.image_directories(agent) if running or not agent.managed_runtime else {}
     yield from _run_checks("host", host_checks.checks(agent, running=running, images=images))
     yield from _run_checks("certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree)))
@@ -154,6 +153,10 @@ def findings(context: Context) -> Iterator[Finding]:
     if tree is not None:
         yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
         yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
+
+
+def _shared_runtime(agent: Agent, context: Context) -> Iterator[Finding]:
+    return shared_runtime.shared(agent, (other for _, other in neighbours(context.where.run_dir)))
 
 
 def _prevented(agent: Agent) -> list[str]:

@@ -265,9 +265,8 @@ async def test_one_invalid_file_does_not_block_the_others(tmp_path):
 
 
 async def test_a_link_to_nowhere_is_refused_and_has_no_pod(tmp_path):
-    elsewhere, path = tmp_path / "web.yaml", tmp_path / "manifests"
-    path.mkdir()
-    elsewhere.write_text(manifest())
+    (elsewhere := tmp_path / "web.yaml").write_text(manifest())
+    (path := tmp_path / "manifests").mkdir()
     (path / "link.yaml").symlink_to(elsewhere)
     async with started(str(path)) as harness:
         await World(harness).becomes({"web-n1": "busybox"})

@@ -14,7 +14,6 @@ from typing import Any, cast
 
 import pytest
 from cryptography import x509
-from msgspec import structs
 
 from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate, checks
@@ -37,7 +36,7 @@ from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, RefusedStart
 from supervision.cli.health import decide
-from supervision.protocol import ActorState, LastingFault, Tree, Trouble
+from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
 DAY = timedelta(days=1)
@@ -232,16 +231,6 @@ def test_the_tree_is_well_when_every_actor_is() -> None:
     assert (none.level, none.remedy) == (Level.FAILURE, "supervise start --root-dir /r")
 
 
-def test_an_actor_that_is_down_hides_no_other_finding_about_the_tree() -> None:
-    wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
-    taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
-    found = Tree(pid=1, uptime=1.0, state="degraded", actors=[actor("root"), wedged], troubles=[taken])
-    down, stopped, port = agent_checks.tree(found, {5})
-    assert down.text == "down: prober: down, last incident: hang 3s ago"
-    assert (stopped.level, stopped.remedy) == (Level.FAILURE, "kill -CONT 5, or wait: its supervisor replaces it")
-    assert port.text.startswith("port 10250: cannot listen")
-
-
 def test_a_start_that_would_be_refused_is_advised_only_once_its_cause_is_corrected() -> None:
     refused = RefusedStart(time.time() - 200, ("swap is on", "--nope: unknown flag"))
     (now,) = agent_checks.not_running(refused, "--root-dir /r", ["swap is on"])
@@ -339,12 +328,6 @@ def test_each_reason_of_status_has_a_remedy() -> None:
         "kill -CONT 5, or wait: its supervisor replaces it",
         "supervise incidents --full; supervise logs shutdown_manager",
     }
-
-
-def test_an_injected_fault_that_lasts_is_named_with_the_command_that_ends_it() -> None:
-    slow = structs.replace(actor("pleg"), injected=[LastingFault("slow", 20.0)])
-    (found,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[slow]))
-    assert (found.level, found.remedy) == (Level.WARNING, "supervise inject pleg crash")
 
 
 def test_what_is_down_for_status_is_a_failure_for_the_doctor() -> None:
