@@ -9,6 +9,7 @@ import pytest
 from actors.api_clients.heartbeat_client.node_status.conditions import (
     ConditionChange,
     find,
+    is_ready,
     joined,
     with_pressure,
     with_ready,
@@ -116,3 +117,18 @@ def test_conditions_of_others_stay_in_their_places():
 def test_errors_are_joined_as_go_joins_them():
     assert joined(["a"]) == "a"
     assert joined(["a", "b", "a"]) == "[a, b]"
+
+
+@pytest.mark.parametrize(
+    ("node", "ready"),
+    [
+        ({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, True),
+        ({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}, False),
+        ({"status": {"conditions": [{"type": "DiskPressure", "status": "True"}]}}, False),
+        ({"status": {"conditions": None}}, False),
+        ({"status": None}, False),
+        ({}, False),
+    ],
+)
+def test_a_node_is_ready_by_its_condition_alone(node: dict[str, Any], ready: bool) -> None:
+    assert is_ready(node) is ready
