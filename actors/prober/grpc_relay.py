@@ -8,6 +8,7 @@ server that floods frames left a connection and a busy thread, until other probe
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import socket
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from typing import Final
 
 from actors.shared.http_get.dialer import DialError, ShortDialError, dial
 from supervision.errors import error_reason
+from supervision.names import peer
 
 MOST_BYTES: Final = 256 << 10
 """How much a server may send for one probe; an answer has some hundred bytes."""
@@ -80,7 +82,8 @@ class GrpcRelay:
                 self._clock = None
 
     def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._server is None:  # it was accepted before the end
+        own = peer(writer.get_extra_info("socket"))[0] == os.getpid()
+        if not own or self._server is None:  # a process in the host's network, or it was accepted before the end
             writer.transport.abort()
             return
         self.shortage = ""

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import socket
 import struct
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
 
 import pytest
 
 from actors.prober.grpc_probe import probe_grpc
-from actors.prober.grpc_relay import MOST_BYTES
+from actors.prober.grpc_relay import MOST_BYTES, GrpcRelay
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 SECONDS = 20.0
@@ -99,3 +101,31 @@ async def test_a_connection_that_the_server_resets_is_named_so() -> None:
     async with server(reset) as (port, _):
         outcome = await probe_grpc("127.0.0.1", port, "", SECONDS)
         assert outcome.text.endswith("desc = error reading from server: connection reset by peer")
+
+
+CONNECTS: Final = """
+import socket, sys
+with socket.socket(socket.AF_UNIX) as sock:
+    sock.connect("\\0" + sys.argv[1])
+    print(sock.recv(10))
+"""
+
+
+async def test_a_process_that_finds_the_relay_in_the_hosts_network_gets_no_connection_to_the_pod() -> None:
+    """A pod with hostNetwork sees the socket. What it takes of the bound for one probe, the probe would lack."""
+    asked = False
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked = True
+        writer.write(b"hello")
+
+    async with server(talk) as (port, _), GrpcRelay("127.0.0.1", port) as relay:
+        name = relay.target.removeprefix("unix-abstract:")
+        command = (sys.executable, "-c", CONNECTS, name)
+        other = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        assert (await asyncio.wait_for(other.communicate(), SECONDS))[0] in (b"b''\n", b"")
+        assert not asked
+        reader, writer = await asyncio.open_unix_connection(f"\0{name}")
+        assert await asyncio.wait_for(reader.read(10), SECONDS) == b"hello"
+        writer.close()
