@@ -240,7 +240,7 @@ async def test_no_malformed_pod_ends_the_prober(tmp_path, monkeypatch):
         tried.append(host)
         raise DialError("refused")
 
-    async def sick(host, port, service, timeout):
+    async def sick(host, port, service, timeout, whose):
         tried.append(service)
         return ProbeOutcome("failure")
 

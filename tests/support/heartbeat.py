@@ -100,6 +100,7 @@ class Heartbeat:
     async def ready(self) -> Heartbeat:
         await self.runtime()
         await self.until(lambda: self.status("Ready") == "True", "Ready")
+        await self.quiet()  # the server has it before the actor has the answer
         return self
 
     async def quiet(self) -> None:

@@ -67,6 +67,7 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
             before = node.clock()
             await node.until(lambda: node.status("Ready") == "True", "Ready", step=0.01)
             assert node.clock() - before < 1.0
+            await node.quiet()
             status = node.node["status"]
             assert status["capacity"] == {"cpu": "2", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
             assert status["images"] == [{"names": ["a@sha256:1", "a:1"], "sizeBytes": 100}]
