@@ -25,6 +25,9 @@ MOST_UNSENT: Final = 64 * 1024
 _NEXT_ADDRESS_SECONDS: Final = 0.25
 """An address of the server that does not answer so long is tried beside the next one (RFC 8305)."""
 
+_LATER_SECONDS: Final = 1.0
+"""asyncio's own limit of a handshake comes after the caller's, whose error it would hide."""
+
 
 class NetworkBackend(httpcore.AsyncNetworkBackend):
     """Opens the streams."""
@@ -73,11 +76,11 @@ class ReceivedData(asyncio.Protocol):
         return self._arrived.is_set()
 
     async def read(self, most: int) -> bytes:
-        """Wait for data and return up to `most` bytes of it; b'' at its end. Raises OSError."""
+        """Wait for data and return up to `most` bytes of it; b'' at its end. Raises ReadError."""
         await self._arrived.wait()
         if not self._data:
             if self._error is not None:
-                raise self._error
+                raise httpcore.ReadError(error_reason(self._error))
             return b""
         data = bytes(self._data[:most])
         del self._data[:most]
@@ -93,10 +96,10 @@ class ReceivedData(asyncio.Protocol):
         return self._writable.is_set()
 
     async def room(self) -> None:
-        """Wait until the transport takes more. Raises OSError."""
+        """Wait until the transport takes more. Raises WriteError."""
         await self._writable.wait()
         if self._error is not None:
-            raise self._error
+            raise httpcore.WriteError(error_reason(self._error))
 
     def _pause(self, paused: bool) -> None:
         self._paused = paused
@@ -146,9 +149,7 @@ class NetworkStream(httpcore.AsyncNetworkStream):
             async with asyncio.timeout(timeout):
                 return await self._received.read(max_bytes)
         except TimeoutError:
-            raise httpcore.ReadTimeout(f"nothing was received within {timeout:g} s") from None
-        except OSError as error:
-            raise httpcore.ReadError(error_reason(error)) from None
+            raise httpcore.ReadTimeout(f"nothing was received within {timeout} s") from None
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Raises WriteError, WriteTimeout."""
@@ -167,9 +168,7 @@ class NetworkStream(httpcore.AsyncNetworkStream):
             async with asyncio.timeout(timeout):
                 await self._received.room()
         except TimeoutError:
-            raise httpcore.WriteTimeout(f"the peer takes nothing since {timeout:g} s") from None
-        except OSError as error:
-            raise httpcore.WriteError(error_reason(error)) from None
+            raise httpcore.WriteTimeout(f"the peer takes nothing since {timeout} s") from None
 
     def _send(self) -> None:
         data, self._unsent = self._unsent, bytearray()
@@ -192,7 +191,7 @@ class NetworkStream(httpcore.AsyncNetworkStream):
                     received,
                     ssl_context,
                     server_hostname=server_hostname,
-                    ssl_handshake_timeout=timeout,
+                    ssl_handshake_timeout=None if timeout is None else timeout + _LATER_SECONDS,
                 )
                 if transport is None:
                     raise ConnectionResetError("the connection was closed in the TLS handshake")
@@ -216,9 +215,9 @@ async def _connecting(timeout: float | None) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(timeout):
             yield
-    except TimeoutError:
-        raise httpcore.ConnectTimeout(f"no connection within {timeout:g} s") from None
     except OSError as error:
+        if isinstance(error, TimeoutError) and not error.errno:
+            raise httpcore.ConnectTimeout(f"no connection within {timeout} s") from None
         raise httpcore.ConnectError(_cause(error)) from None
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 import struct
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import cast
 
 import httpcore
 import pytest
 
-from actors.shared.api.network import MOST_UNREAD, NetworkBackend
+from actors.shared.api.network import MOST_UNREAD, NetworkBackend, NetworkStream, ReceivedData
 
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BACKENDS = [NetworkBackend, httpcore.AnyIOBackend]
@@ -242,6 +244,18 @@ async def test_a_peer_that_resets_the_connection_is_a_read_error() -> None:
             assert await stream.read(10, 5)
         with pytest.raises(httpcore.WriteError):
             await stream.write(b"a", 5)
+
+
+@pytest.mark.parametrize("error", [TimeoutError(errno.ETIMEDOUT, "Connection timed out"), RuntimeError("odd")])
+@pytest.mark.parametrize("timeout", [5.0, None])
+async def test_a_connection_that_the_kernel_gave_up_is_a_read_error_and_no_silence(
+    error: Exception, timeout: float | None
+) -> None:
+    """A watch that its client ends because of silence is not reported as failed."""
+    received = ReceivedData()
+    received.connection_lost(error)
+    with pytest.raises(httpcore.ReadError, match=r"^(Connection timed out|odd)$"):
+        await NetworkStream(cast(asyncio.Transport, None), received).read(10, timeout)
 
 
 async def test_what_is_written_in_one_turn_goes_out_in_one_piece() -> None:
