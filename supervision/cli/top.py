@@ -108,9 +108,8 @@ def _with_keys(context: Context) -> int:
     from .top_screen import opened
 
     arguments, samples, view = context.arguments, Samples(), TopView()
-    samples.add(
-        TreeSample(context.tree(memory=True), time.monotonic())
-    )  # without an agent, report that before the screen starts
+    # without an agent, report that before the screen starts
+    samples.add(TreeSample(context.tree(memory=True), time.monotonic()))
     refreshes, due = 1, time.monotonic() + arguments.interval
     with opened() as screen:
         while True:
