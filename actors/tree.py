@@ -110,7 +110,7 @@ AT_END: Final = "actors.volume_manager.pods_directory:unshare"
 REFRESH: Final = "actors.config_controller.session:refreshed"
 """Gives each starting actor the current configuration instead of the one from the agent's start."""
 
-_ENGINE: Final = ("asyncio", "encodings.ascii", "msgspec.json", "msgspec.msgpack", "supervision.supervisor")
+_ENGINE: Final = ("asyncio", "encodings.ascii", "msgspec.json", "msgspec.msgpack", "supervision.supervisor.supervisor")
 
 
 def tree(agent: Agent, runtime: ChildSpec | None = None) -> ChildSpec:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from .incidents import UnwrittenIncidents
+from .incidents.incident import UnwrittenIncidents
 from .metrics import Metric
 from .process_messages import Exited, Started
 from .spec import ChildSpec, Policy

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from .errors import AskError, NotRunning, error_reason
 from .message import Message
-from .names import Names, NoSuchActor
+from .messaging.names import Names, NoSuchActor
+from .messaging.wire import Frame, FrameReader, FrameWriter, WireError, encode
 from .protocol import FORK_SERVER
-from .wire import Frame, FrameReader, FrameWriter, WireError, encode
 
 R = TypeVar("R", bound=Message)
 

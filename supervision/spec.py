@@ -126,7 +126,7 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """Where the program writes its stacks, `{pid}` for its process; empty: into its log."""
 
 
-SUPERVISOR: Final = "supervision.supervisor:Supervisor"
+SUPERVISOR: Final = "supervision.supervisor.supervisor:Supervisor"
 """The class of a supervisor without its own class."""
 
 

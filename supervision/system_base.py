@@ -27,22 +27,22 @@ from thespian.actors import ActorAddress, ActorSystemMessage, InvalidActorSpecif
 
 from .actor import Actor, Address, on
 from .application import Application
-from .channel import Flusher
 from .class_names import class_name, load
-from .dead_letters import DEAD_LETTERS, DeadLetterRoute
 from .errors import AskError
 from .fork_server.fork import set_parent_death_signal
 from .fork_server.main import run
-from .inbox import Inbox, serve
-from .links import Links
 from .message import Message, Question
-from .names import Names
-from .outbox import QueuedMessage
-from .payload import unwrap, wrap
+from .messaging.channel import Flusher
+from .messaging.dead_letters import DEAD_LETTERS, DeadLetterRoute
+from .messaging.inbox import Inbox, serve
+from .messaging.links import Links
+from .messaging.names import Names
+from .messaging.outbox import QueuedMessage
+from .messaging.payload import unwrap, wrap
+from .messaging.wire import Frame, WireError, encode
+from .process.timers import Period, seconds_of
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
-from .timers import Period, seconds_of
-from .wire import Frame, WireError, encode
 
 _START_SECONDS = 20.0
 _SEND_SECONDS = 10.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from actors.shared.config.paths import default_root_dir, run_dir_of
-from supervision.names import published
+from supervision.messaging.names import published
 from supervision.protocol import FORK_SERVER
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _answer(words: Sequence[str], ask: Callable[[Client], A]) -> A | None:
 
     from supervision.client import Client
     from supervision.errors import AskError
-    from supervision.names import PeerRefused
+    from supervision.messaging.names import PeerRefused
 
     try:
         with closing(Client(Path(_run_dir(words)))) as client:

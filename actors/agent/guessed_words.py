@@ -189,7 +189,7 @@ def meant(words: Sequence[str]) -> str:
 
 def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]) -> str:
     """The error about a first word that is neither a command nor an option of `alone`, with the closest one."""
-    from supervision.suggestions import did_you_mean
+    from supervision.documents.suggestions import did_you_mean
 
     first = words[0]
     if not first.startswith("-"):

@@ -31,8 +31,8 @@ from supervision.application import Application, LastSteps, ShownFiles
 from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
-from supervision.incident_file import Incidents
-from supervision.spare_incidents import SPARE_NAME
+from supervision.incidents.incident_file import Incidents
+from supervision.incidents.spare_incidents import SPARE_NAME
 from supervision.spec import ChildSpec, Policy
 
 from . import memory_profile, start_checks

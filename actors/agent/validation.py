@@ -19,10 +19,10 @@ from actors.shared.config.loading import agent_flags, load
 from actors.shared.config.paths import default_policy_file
 from actors.shared.config.sources.policy_layer import read_policy, split_policy
 from actors.tree import OPTIONAL, tree
-from supervision.policy import load as load_policy
-from supervision.policy import load_text
-from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
+from supervision.supervisor.policy import load as load_policy
+from supervision.supervisor.policy import load_text
+from supervision.supervisor.policy_file import PolicyError
 
 _SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",), policy=POLICY)
 """A placeholder for the real program: only the name and the default policy matter here."""

@@ -18,9 +18,9 @@ from actors.shared.config.sources.layers import check_header, read_layers, resol
 from actors.shared.config.sources.policy_layer import read_policy, split_policy
 from actors.shared.config.start.host import host_facts
 from supervision.addresses import ActorName
-from supervision.policy_file import PolicyError
 from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
 from supervision.spec import ChildSpec, Policy, PolicySettings
+from supervision.supervisor.policy_file import PolicyError
 
 from .messages import ConfigMapAssigned
 from .watched_directories import directories_of
@@ -93,7 +93,7 @@ class ConfigSources:
         """Empty without a policy file, or while the tree is not known."""
         if not text or self._tree is None:
             return {}
-        from supervision.policy import load_text
+        from supervision.supervisor.policy import load_text
 
         return load_text(text, self._agent.policy_file, self._tree, self._optional)
 

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from typing import Final, cast
 
 from actors.shared.config.agent import Agent
-from supervision import accept_limit
 from supervision.actor import Actor
+from supervision.messaging import accept_limit
 
 from .serving.port import serve_port
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from actors.shared.http_get.dialer import DialError, ShortDialError, dial
 from supervision.errors import error_reason
-from supervision.names import peer
+from supervision.messaging.names import peer
 
 MOST_BYTES: Final = 256 << 10
 """How much a server may send for one probe; an answer has some hundred bytes."""

@@ -13,8 +13,8 @@ import stat
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from supervision import accept_limit
 from supervision.actor import Actor
+from supervision.messaging import accept_limit
 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_CLIENTS: Final = 64

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import time_scale
 from ..client import Client
+from ..documents.suggestions import close_to
 from ..errors import AskError, NotRunning
 from ..message import Message
-from ..names import PeerRefused
+from ..messaging.names import PeerRefused
 from ..process_stat import is_alive
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
-from ..suggestions import close_to
 from .document import document_text, form_of
 from .signals import is_stopped
 from .text import duration, plain

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from ..incident_file import MAX_BYTES
-from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from ..incidents.incident import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from ..incidents.incident_file import MAX_BYTES
+from ..incidents.spare_incidents import SPARE_NAME, SpareIncidents, incident_id
 from ..protocol import FORK_SERVER, Tree
-from ..spare_incidents import SPARE_NAME, SpareIncidents, incident_id
 from .argument_types import last_of
 from .command import OK, REFUSED, CommandError, Context, like
 from .document import YAML, document_text

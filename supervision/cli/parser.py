@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from ..suggestions import did_you_mean
+from ..documents.suggestions import did_you_mean
 from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE
 from .text import folded
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..policy import load
-from ..policy_file import PolicyError
 from ..spec import GetPolicies, PoliciesInForce, Policy
+from ..supervisor.policy import load
+from ..supervisor.policy_file import PolicyError
 from .command import NOT_WELL, OK, Context, TreeOf
 from .text import narrow_table, plain, terminal_columns
 from .tree import chosen

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from ..blackbox import BlackBox
+from ..process.blackbox import BlackBox
+from ..process.status_page import StatusEntry
 from ..process_messages import Cause
 from ..protocol import Fault, LastingFault
-from ..status_page import StatusEntry
 from .connection import ProcessConnection
 from .loop import ScheduledCall
 

@@ -7,8 +7,8 @@ import socket
 from collections.abc import Callable
 
 from ..message import Message
+from ..messaging.wire import Frame, FrameReader, FrameWriter, WireError, encode
 from ..protocol import FORK_SERVER
-from ..wire import Frame, FrameReader, FrameWriter, WireError, encode
 from .loop import Loop
 
 _MOST_WAITING = 128 * 1024 * 1024

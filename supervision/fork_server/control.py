@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from .. import logs, time_scale
 from ..application import Application
 from ..faults import LASTING, check
-from ..incidents import GetUnwrittenIncidents, UnwrittenIncidents
+from ..incidents.incident import GetUnwrittenIncidents, UnwrittenIncidents
 from ..message import Message
-from ..policy_rules import wrong_policies
+from ..messaging.wire import Frame, WireError
 from ..process_messages import ServiceState
 from ..protocol import (
     FORK_SERVER,
@@ -31,7 +31,7 @@ from ..protocol import (
     Trouble,
 )
 from ..spec import GetPolicies, PoliciesInForce, SetPolicies
-from ..wire import Frame, WireError
+from ..supervisor.policy_rules import wrong_policies
 from .connection import ProcessConnection
 from .disposables import Disposables
 from .lifecycle import ForkServerLifecycle

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..application import Application
-from ..blackbox import BlackBox
-from ..heartbeat import HEARTBEAT_SECONDS
-from ..launch import Launch, Life
 from ..listeners import Listeners
-from ..names import Names
-from ..process import run_actor
+from ..messaging.names import Names
+from ..process.blackbox import BlackBox
+from ..process.heartbeat import HEARTBEAT_SECONDS
+from ..process.launch import Launch, Life
+from ..process.process import run_actor
+from ..process.status_page import StatusPage
 from ..spec import SUPERVISOR, Policy
-from ..status_page import StatusPage
 from .fork import ForkPlan, fork_each
 from .loop import Loop
 from .policies import Policies

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..names import Names, NoSuchActor, PeerRefused, check_peer
+from ..messaging.names import Names, NoSuchActor, PeerRefused, check_peer
+from ..messaging.wire import MAX_BYTES, Frame, WireError
 from ..protocol import FORK_SERVER
-from ..wire import MAX_BYTES, Frame, WireError
 from .connection import ProcessConnection
 from .loop import Loop
 

@@ -10,8 +10,8 @@ from thespian.actors import ActorSystem
 from .. import time_scale
 from ..application import Application
 from ..errors import error_text
+from ..messaging.names import PeerRefused
 from ..metrics import Catalogue, install
-from ..names import PeerRefused
 from ..protocol import FORK_SERVER, ROOT
 from . import at_end
 from .lock import AlreadyRunning

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..class_names import load
-from ..names import Names
+from ..messaging.names import Names
+from ..process.status_page import StatusPage
 from ..protocol import FORK_SERVER
-from ..status_page import StatusPage
 from . import memory_switches
 from .heap_fill import fill_heap
 from .memory_switches import is_on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from ..message import Message
+from ..messaging.wire import Frame, WireError
 from ..process_messages import (
     CreateActor,
     DiedOnInput,
@@ -18,7 +19,6 @@ from ..process_messages import (
 )
 from ..protocol import FORK_SERVER, Done
 from ..spec import ChildSpec, Policy
-from ..wire import Frame, WireError
 from .connection import ProcessConnection
 from .control import Control
 from .disposables import Disposables

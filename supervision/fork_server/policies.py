@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from ..policy_rules import LONGEST_SECONDS
 from ..protocol import FORK_SERVER
 from ..spec import ChildSpec, Policy, SetPolicies, walk
+from ..supervisor.policy_rules import LONGEST_SECONDS
 from ..time_scale import scaled
 from .table import ProcessTable
 from .watch import changed

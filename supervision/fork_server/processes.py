@@ -9,11 +9,11 @@ import socket
 import time
 from typing import Protocol
 
-from ..names import is_dying
+from ..messaging.names import is_dying
+from ..messaging.wire import Frame
 from ..process_messages import EXIT_EXCEPTION, Cause, Exited, Leave, Started
 from ..protocol import FORK_SERVER
 from ..time_scale import scaled
-from ..wire import Frame
 from .connection import ProcessConnection
 from .launcher import LaunchContext, Launcher
 from .loop import Loop

@@ -6,7 +6,7 @@ import os
 import socket
 from typing import NoReturn
 
-from ..blackbox import BlackBox
+from ..process.blackbox import BlackBox
 from ..spec import ChildSpec
 from .signals import before_program
 

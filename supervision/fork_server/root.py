@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 
 from ..backoff import Backoff, Rng
-from ..intensity import Intensity
 from ..process_messages import Exited, gave_up, never_ran
 from ..spec import Policy
-from ..transitions import FORK_RETRY_SECONDS
+from ..supervisor.intensity import Intensity
+from ..supervisor.transitions import FORK_RETRY_SECONDS
 
 
 class RootSupervision:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..names import Names
+from ..messaging.names import Names
 from ..protocol import FORK_SERVER
 from .janitor import Janitor
 from .lock import AlreadyRunning, Lock

@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterable
 
 from ..application import Application
+from ..messaging.wire import Frame
+from ..process.status_page import StatusPage
 from ..process_messages import Exited, Started
 from ..protocol import FORK_SERVER, ROOT, GetTree
-from ..status_page import StatusPage
-from ..wire import Frame
 from . import signals, socket_repair, titles
 from .connection import ProcessConnection
 from .control import Control

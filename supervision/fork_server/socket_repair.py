@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..names import Names, NoSuchActor
+from ..messaging.names import Names, NoSuchActor
 from ..process_messages import Cause
 from ..protocol import FORK_SERVER
 from .process_entry import ProcessEntry

@@ -17,21 +17,21 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
-from .. import wire
 from ..actor import Actor, Address
 from ..addresses import ActorName
-from ..channel import Channel, Flusher
 from ..errors import AskError
-from ..inbox import Inbox, serve
 from ..message import Message, type_name
-from ..names import Names, NamingError
-from ..port import ActorPort
+from ..messaging import wire
+from ..messaging.channel import Channel, Flusher
+from ..messaging.inbox import Inbox, serve
+from ..messaging.names import Names, NamingError
+from ..messaging.uplink import Uplink
+from ..messaging.wire import Frame
+from ..process.port import ActorPort
+from ..process.running import ActorRunner
+from ..process.status_page import StatusEntry, StatusPage
 from ..process_messages import Hello, Ready
 from ..protocol import GetMetrics
-from ..running import ActorRunner
-from ..status_page import StatusEntry, StatusPage
-from ..uplink import Uplink
-from ..wire import Frame
 from .code_layout import bring_together, profiled
 from .function_layout import bring_functions_together
 from .heap_fill import fill_heap

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from .. import logs, process_stat
-from ..heartbeat import HEARTBEAT_SECONDS
+from ..process.heartbeat import HEARTBEAT_SECONDS
 from ..process_messages import Cause
 from ..spec import Policy
 from ..time_scale import scaled

@@ -36,8 +36,8 @@ from actors.volume_manager.messages import (
     SubPathsBound,
     VolumesMounted,
 )
-from supervision.harness import Harness
 from supervision.message import Message
+from supervision.testing.harness import Harness
 from tests.support.shard_harness import FOREVER, Driven
 
 pytestmark = pytest.mark.slow

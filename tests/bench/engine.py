@@ -103,7 +103,7 @@ def application(run_dir: Path) -> Application:
     echoes = tuple(ChildSpec(name=f"echo{n}", actor="tests.bench.engine:Echo") for n in range(COUNT))
     tree = ChildSpec(name="root", children=(*echoes, ChildSpec(name="driver", actor="tests.bench.engine:Driver")))
     policies = {name: Policy(max_restarts=1000, memory_mib=512, backoff_seconds=0.0) for name, _, _ in walk(tree)}
-    preload = (*LIBRARIES, "supervision.supervisor", "tests.bench.engine")
+    preload = (*LIBRARIES, "supervision.supervisor.supervisor", "tests.bench.engine")
     return Application(name="bench", tree=tree, policies=policies, preload=preload, run_dir=run_dir)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from supervision.incidents import Incident
+from supervision.incidents.incident import Incident
 from supervision.protocol import ROOT, Fault
 from tests.support.api_connection import Obj, SeenEvent
 from tests.support.joined import condition, status

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from supervision.incidents import Incident
+from supervision.incidents.incident import Incident
 from tests.support.faulty_node import FaultyNode
 
 from .invariants import Injected

@@ -12,8 +12,8 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime,
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.times import PodStatusClocks
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.api_neighbour import ApiNeighbour
 
 S = 1_000_000_000

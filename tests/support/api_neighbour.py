@@ -13,7 +13,7 @@ import msgspec
 
 from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObject, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.apiserver.authorizer import Attributes, Authorizer
 from tests.support.apiserver.errors import StatusError
 from tests.support.apiserver.faults import Fault, Faults

@@ -47,8 +47,8 @@ from actors.volume_manager.host import memory_mounts, propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
 from supervision.listeners import Make
 from supervision.message import Message
+from supervision.process.timers import Period, Timers
 from supervision.process_messages import Hello
-from supervision.timers import Period, Timers
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.fake_cri import FakeRuntime
 from tests.support.managed_host import ASK, Host

@@ -19,8 +19,8 @@ from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import NotFound
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from supervision.harness import Harness
 from supervision.protocol import GetMetrics
+from supervision.testing.harness import Harness
 from tests.support.apiserver import signing
 from tests.support.apiserver.server import ApiServer
 

@@ -12,9 +12,9 @@ from actors.shared.config.sources.checkpoints import ConfigCheckpoints, State
 from actors.shared.config.start.host import HostFacts
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.tree import RELATIONS
-from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, RollingRestart, Tree
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

@@ -12,7 +12,7 @@ from actors.device_manager.actor import DeviceManager
 from actors.device_manager.checkpoint import NAME
 from actors.device_manager.messages import AllocateDevices, DeviceRequest, Devices, GetDevices, PrepareDevices
 from actors.shared.config.agent import Agent
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 from .device_plugin import FakeDevicePlugin
 

@@ -19,7 +19,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState
 from supervision.errors import AskError
-from supervision.incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from supervision.incidents.incident import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from supervision.protocol import Done, Fault, Inject
 from tests.bench.node import Node, NotInTime, agent_processes
 from tests.bench.pods import manifest

@@ -16,8 +16,8 @@ from actors.image_manager.messages import GetImages, NodeImage, NodeImages
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.node_addresses import HostAddresses
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.apiserver import ApiServer
 
 NAME = "api_clients/heartbeat_client"

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from supervision.incidents import UnwrittenIncidents
+from supervision.incidents.incident import UnwrittenIncidents
 from supervision.process_messages import Exited, Started
 
 

@@ -32,9 +32,9 @@ class Kept(msgspec.Struct, frozen=True):
 KEPT: Final = (
     Kept("root/troupelet/lock", "supervision/fork_server/lock.py"),
     Kept("run/lock", "supervision/fork_server/lock.py"),
-    Kept("run/names/*#*", "supervision/names.py"),
-    Kept("run/names/*", "supervision/names.py"),
-    Kept("root/troupelet/incidents.jsonl*", "supervision/incident_file.py"),
+    Kept("run/names/*#*", "supervision/messaging/names.py"),
+    Kept("run/names/*", "supervision/messaging/names.py"),
+    Kept("root/troupelet/incidents.jsonl*", "supervision/incidents/incident_file.py"),
     Kept("run/quarantine/*/current", "supervision/quarantine.py"),
     Kept("run/quarantine/*/current", "actors/shared/input_quarantine.py"),
     Kept("run/quarantine/*/current", "actors/pod_workers/quarantine.py"),

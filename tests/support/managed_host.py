@@ -13,7 +13,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.client import CriClient
 from actors.shared.linux.command import CommandRunner
 from actors.shared.linux.system_bus import SYSTEMD, BusObject, Call, DBusReply
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 ASK = "actors.container_manager.cgroups.runtime_cgroup_driver:ask"
 V1 = ("cpu,cpuacct", "memory", "pids", "name=systemd")

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from supervision.children import Child, SupervisorState, wake_at
 from supervision.process_messages import EXIT_EXCEPTION, Exited, Started, Stop
 from supervision.spec import Policy
-from supervision.transitions import Create, Event, Finish, Tick, decide
+from supervision.supervisor.children import Child, SupervisorState, wake_at
+from supervision.supervisor.transitions import Create, Event, Finish, Tick, decide
 
 EXIT_1 = 1 << 8
 SIGKILLED = 9

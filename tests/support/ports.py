@@ -11,16 +11,16 @@ from typing import Any, NoReturn, Protocol
 
 from supervision.actor import Actor
 from supervision.addresses import ActorName
-from supervision.channel import Flusher
-from supervision.harness import Harness
-from supervision.inbox import Inbox, serve
 from supervision.message import Message
-from supervision.names import Names
-from supervision.port import ActorPort
-from supervision.running import ActorRunner
-from supervision.status_page import StatusPage
-from supervision.uplink import Uplink
-from supervision.wire import Frame
+from supervision.messaging.channel import Flusher
+from supervision.messaging.inbox import Inbox, serve
+from supervision.messaging.names import Names
+from supervision.messaging.uplink import Uplink
+from supervision.messaging.wire import Frame
+from supervision.process.port import ActorPort
+from supervision.process.running import ActorRunner
+from supervision.process.status_page import StatusPage
+from supervision.testing.harness import Harness
 
 
 class World(Protocol):

@@ -16,11 +16,11 @@ from typing import Any, Literal
 from supervision import logs
 from supervision.actor import Actor, Address, on
 from supervision.application import Application, ShownFiles
-from supervision.incident_file import Incidents
+from supervision.incidents.incident_file import Incidents
 from supervision.message import Message
-from supervision.policy import load
 from supervision.quarantine import Journal, report_death
 from supervision.spec import ChildSpec
+from supervision.supervisor.policy import load
 
 HERE = "tests.support.sample_tree"
 APPLICATION = f"{HERE}:application"

@@ -20,12 +20,12 @@ from actors.shared.config.fields.groups import X509Authentication
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.actor import Actor
-from supervision.harness import Harness
 from supervision.protocol import (
     ActorState,
     GetTree,
     Tree,
 )
+from supervision.testing.harness import Harness
 from tests.support.certificates import Authority
 from tests.support.tcp_ports import free_port
 

@@ -59,8 +59,8 @@ from actors.status_manager.messages import PodObserved
 from actors.tree import RELATIONS
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesMounted, VolumesUnmounted
 from proto import cri_pb2 as cri
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime
 from tests.support.fake_cri.world import Container as FakeContainer
 

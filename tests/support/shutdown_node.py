@@ -18,8 +18,8 @@ from actors.shutdown_manager.actor import (
 from actors.shutdown_manager.messages import NodeShutdown
 from actors.shutdown_manager.shutdown_state import FILE
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.system_bus import SystemBus
 
 TOTAL, CRITICAL = 5, 2

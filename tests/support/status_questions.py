@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from actors.status_manager.reports.first_reports import WAIT_SECONDS
-from supervision.harness import Harness
 from supervision.message import Message
+from supervision.testing.harness import Harness
 
 
 async def ask_now(harness: Harness, question: Message) -> Any:

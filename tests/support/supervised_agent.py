@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from supervision.incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from supervision.incidents.incident import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from supervision.protocol import Done, Fault, Inject
 from supervision.spec import walk
 from tests.support.fork_server_process import ROOT_DIR, ForkServerProcess, fork_server_running

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
-from supervision.names import Names
-from supervision.wire import LARGE_BYTES, MAX_BYTES, PIECE
+from supervision.messaging.names import Names
+from supervision.messaging.wire import LARGE_BYTES, MAX_BYTES, PIECE
 from tests.support.fork_server_process import ForkServerProcess, exists, fork_server_running
 from tests.support.incident_file import incidents
 from tests.support.supervised_agent import agent

@@ -15,7 +15,7 @@ from actors.shared.linux import mountinfo
 from actors.shared.stats.hanging_paths import RETRIES, HangingPaths
 from actors.shared.stats.pod_disks import PodDisks
 from supervision.actor import DisposableTimeout
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support import hung_mount
 
 pytestmark = [

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from supervision.names import Names
-from supervision.wire import FrameWriter, encode
+from supervision.messaging.names import Names
+from supervision.messaging.wire import FrameWriter, encode
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.tree_actors import HERE, AskOther, Do, GetSeen, Said, Say, Seen, Tell
 

@@ -11,7 +11,7 @@ import pytest
 
 from supervision.actor import AskError
 from supervision.client import Client
-from supervision.descriptors import PATIENCE_SECONDS
+from supervision.process.descriptors import PATIENCE_SECONDS
 from supervision.protocol import GetTree, Tree
 from supervision.time_scale import scaled
 from tests.support.fork_server_process import WAIT_SECONDS, ForkServerProcess, fork_server_running

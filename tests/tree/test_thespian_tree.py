@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from supervision.actor import AskError
-from supervision.payload import unwrap, wrap
+from supervision.messaging.payload import unwrap, wrap
 from supervision.process_messages import Payload
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.thespian_tree import GOODBYE

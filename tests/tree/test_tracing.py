@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from actors.shared.tracing.exporting import EXPORTED
-from supervision.incidents import read
+from supervision.incidents.incident import read
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand
 from tests.support.collector import Collector

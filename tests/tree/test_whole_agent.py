@@ -21,7 +21,7 @@ from actors.shared.config.sources.checkpoints import ConfigCheckpoints
 from actors.shared.linux import mountinfo, mounting
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
-from supervision.incidents import read
+from supervision.incidents.incident import read
 from supervision.metrics import UNDECLARED
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SCALED_BY_ITS_RECEIVER = {"ask", "tell", "disposable", "call", "ApiCall", "event", "Question"}
 """Functions that scale what they are given: the port of an actor, the client of the API."""
 KEPT = {
-    ("supervision/harness.py", "10"): "tests run on a clock of their own",
+    ("supervision/testing/harness.py", "10"): "tests run on a clock of their own",
     ("supervision/fork_server/warmup.py", "_SECONDS"): "a warm-up that takes long is given up, it saves time only",
     ("actors/agent/demo/command.py", "COMMAND_SECONDS"): "a person at a terminal waits for it",
     ("actors/shared/linux/inotify.py", "0"): "does not wait",

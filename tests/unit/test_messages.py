@@ -15,7 +15,7 @@ from actors import tree as tree_module
 from actors.tree import declarations
 from supervision.actor import Actor
 from supervision.message import Message, Question, known_types, registered, reply_of
-from supervision.supervisor import Supervisor
+from supervision.supervisor.supervisor import Supervisor
 from supervision.system_base import SystemRoot
 from supervision.system_messages import SYSTEM_HANDLERS
 from tests.support.source_files import parsed

@@ -14,10 +14,10 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.tree import OPTIONAL, RELATIONS, tree
-from supervision.policy import load_text
-from supervision.policy_file import read_text
-from supervision.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
 from supervision.spec import SUPERVISOR_POLICY, SUPERVISOR_SETTINGS, ChildSpec, Policy, walk
+from supervision.supervisor.policy import load_text
+from supervision.supervisor.policy_file import read_text
+from supervision.supervisor.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
 
 TEXT = (Path(__file__).parents[2] / "etc" / "supervision.yaml").read_text()
 SHOWN = re.sub(r"^( *)#(?=\S)", r"\1", TEXT, flags=re.M)

@@ -13,8 +13,8 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.config.paths import default_policy_file
 from actors.tree import OPTIONAL, preload, prepare, tree
 from supervision.actor import Actor
-from supervision.policy import load
 from supervision.spec import ChildSpec, walk
+from supervision.supervisor.policy import load
 from tests.support.traces import left_by
 
 FULL = tree(

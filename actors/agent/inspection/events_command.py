@@ -14,7 +14,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
 from supervision.cli.document import WIDE
 from supervision.cli.text import table_with_texts, terminal_columns
-from supervision.suggestions import did_you_mean
+from supervision.documents.suggestions import did_you_mean
 
 from . import event_rows
 from .event_log import events_in_log

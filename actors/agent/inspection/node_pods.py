@@ -12,7 +12,7 @@ from actors.pod_config.messages import PodSources
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.times import rfc3339
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.suggestions import close_to, did_you_mean
+from supervision.documents.suggestions import close_to, did_you_mean
 
 from .pod_rows import source
 

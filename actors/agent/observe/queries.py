@@ -17,7 +17,7 @@ from supervision.cli.incidents import incident_file, unwritten
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
-from supervision.incidents import Incident, read
+from supervision.incidents.incident import Incident, read
 from supervision.protocol import GetMessageFlow, MessageFlowCounts, Tree
 
 from .message_rates import MessageRates

@@ -8,7 +8,7 @@ from typing import Any, Final, Union, get_args, get_origin
 
 import msgspec
 
-from supervision.strict import BAD, Checker, Schema, described, fields_of
+from supervision.documents.strict import BAD, Checker, Schema, described, fields_of
 
 from .errors import MAX_TEXT, FieldError
 

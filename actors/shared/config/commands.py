@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TextIO
 
 from supervision.cli.document import FORMS, document_text, form_of
-from supervision.suggestions import did_you_mean
+from supervision.documents.suggestions import did_you_mean
 
 from .errors import ConfigErrors, ConfigProblem, UsageErrors
 

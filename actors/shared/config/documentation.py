@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, get_args, get_origin
 
 import msgspec
 
-from supervision.strict import fields_of
-from supervision.suggestions import close_to, did_you_mean
+from supervision.documents.strict import fields_of
+from supervision.documents.suggestions import close_to, did_you_mean
 
 from .explained_keys import KEYS, find, names
 from .explanation import ConfigExplanation, shown_default

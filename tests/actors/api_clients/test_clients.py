@@ -15,7 +15,7 @@ from actors.api_clients.kube_client.messages import ApiCall
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.token_bucket import TokenBucket
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.apiserver import Answer, ApiServer, Reply, Request
 from tests.support.present import present
 

@@ -14,7 +14,7 @@ import pytest
 from actors.api_clients.event_client.actor import EventClient
 from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.config.agent import Agent
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.apiserver import ApiServer
 
 WALL_NS = 1_790_000_000 * 10**9

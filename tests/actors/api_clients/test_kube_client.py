@@ -30,9 +30,9 @@ from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.harness import Harness
 from supervision.process_messages import Hello, ServiceState
 from supervision.protocol import FORK_SERVER
+from supervision.testing.harness import Harness
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.objects import Obj

@@ -13,7 +13,7 @@ from actors.api_clients.api_actor import ApiActor
 from actors.shared.api import disposable_loader
 from actors.shared.api.disposable_loader import LoaderError
 from actors.shared.config.agent import Agent
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer
 from tests.support.present import present

@@ -8,7 +8,7 @@ from pathlib import Path
 from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import CredentialsChanged
 from actors.shared.config.agent import Agent
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer
 

@@ -11,7 +11,7 @@ import pytest
 from actors.api_clients.kube_client import trust_bundles
 from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.kube_client.messages import GetTrustBundles, TrustBundlesChanged
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.actors.api_clients.test_kube_client import add_pod, cluster, harness_of, joined, watching
 from tests.support.apiserver import Answer, ApiServer, Request
 from tests.support.apiserver.authorizer import NODE_RULES

@@ -14,7 +14,7 @@ from actors.cert_manager.self_signed import create
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Authentication, X509Authentication
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 
 def agent(tmp_path: Path, **config: Any) -> Agent:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from actors.cert_manager.actor import CHECK_SECONDS
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.apiserver import signing
 from tests.support.apiserver.server import ApiServer
 from tests.support.certified_node import CSRS, USER, Node, decide

@@ -19,8 +19,8 @@ from actors.config_controller.messages import (
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
 from actors.tree import RELATIONS
-from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, SetLogging, Shutdown
+from supervision.testing.harness import Harness
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 

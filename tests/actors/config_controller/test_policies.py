@@ -4,9 +4,9 @@ from actors.config_controller.actor import ConfigController
 from actors.config_controller.declaration import DECLARATION
 from actors.config_controller.trial import TRIAL_SECONDS
 from actors.tree import RELATIONS
-from supervision.harness import Harness
 from supervision.protocol import GetTree, RollingRestart
 from supervision.spec import SetPolicies
+from supervision.testing.harness import Harness
 from tests.support.controlled_node import Node, changed, run
 
 

@@ -33,8 +33,8 @@ from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.system_bus import BusError, BusObject, DBusReply
 from supervision.actor import Address
-from supervision.harness import Harness
 from supervision.message import Message
+from supervision.testing.harness import Harness
 from tests.support.managed_host import CORES, Host, admit, pod
 
 WORKER = "pod_workers/worker/0"

@@ -11,8 +11,8 @@ import pytest
 from actors.device_manager.actor import DeviceManager
 from actors.device_manager.messages import REGISTRATION, GetPlugin, PluginAtSocket
 from actors.shared.config.agent import Agent
-from supervision.harness import Harness
 from supervision.process_messages import ServiceState
+from supervision.testing.harness import Harness
 from tests.support.csi_driver import FakeDriver
 
 

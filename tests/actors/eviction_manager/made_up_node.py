@@ -25,8 +25,8 @@ from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.cri.stats import ContainerStats, FileSystem
 from actors.shared.kube.names import POD_UID_LABEL
 from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 
 DISKS = "actors.eviction_manager.signals:read_disks"
 MEASURE = "actors.shared.stats.disk:measure_pods"

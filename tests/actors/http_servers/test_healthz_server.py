@@ -9,9 +9,9 @@ from actors.http_servers.healthz_server import MAX_CONNECTIONS, MAX_PIPELINED, H
 from actors.http_servers.serving.port import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from supervision.harness import Harness
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
+from supervision.testing.harness import Harness
 from tests.support.tcp_ports import free_port
 
 

@@ -37,8 +37,8 @@ from actors.status_manager.messages import GetPods, Pods
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import AskError
-from supervision.harness import Harness
 from supervision.listeners import Make
+from supervision.testing.harness import Harness
 
 
 def pods(*names: str, phase: str = "Running") -> Pods:

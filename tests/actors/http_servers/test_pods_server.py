@@ -24,7 +24,7 @@ from actors.status_manager.messages import ServedPod, ServedPods
 from proto import pod_pb2 as core
 from proto import pods_api_pb2 as api
 from proto import pods_api_pb2_grpc as stubs
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 SYNCED = ("INITIAL_SYNC_COMPLETE", "", "")
 

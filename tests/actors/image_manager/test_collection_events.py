@@ -12,7 +12,7 @@ from actors.image_manager.actor import ImageManager
 from actors.image_manager.image_collector import COLLECT_SECONDS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
 
 DISK = "actors.image_manager.image_collector:disk_of"

@@ -29,7 +29,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from proto import cri_pb2 as cri
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.fake_cri.images import image_id
 from tests.support.fake_cri.world import Container

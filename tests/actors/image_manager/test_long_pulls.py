@@ -17,7 +17,7 @@ from actors.image_manager.keyring import Credential
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady, PullSecret
 from actors.image_manager.pull_records import FoundCredential
 from actors.pod_workers.messages import KnownPods
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
 from tests.support.fake_cri import FakeRuntime, Fault
 

@@ -14,7 +14,7 @@ from actors.image_manager.image_collector import COLLECT_SECONDS
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady, PullSecret
 from actors.image_manager.pull_records import Intent, file_name
 from supervision.actor import DisposableError
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
 from tests.support.fake_cri import FakeRuntime
 

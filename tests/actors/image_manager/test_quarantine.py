@@ -12,7 +12,7 @@ from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady, 
 from actors.image_manager.pull_request import image_spec
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import POLICY
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.fake_cri import FakeRuntime
 
 GOOD, BAD = "registry.example/good:1", "registry.example/bad:1"

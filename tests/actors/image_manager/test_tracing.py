@@ -14,8 +14,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
-from supervision.harness import Harness
 from supervision.protocol import GetMetrics
+from supervision.testing.harness import Harness
 from tests.support.collector import Collector, Received
 from tests.support.fake_cri import FakeRuntime, Fault, serve
 

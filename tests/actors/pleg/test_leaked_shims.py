@@ -12,8 +12,8 @@ from actors.pleg import runtime_repairs
 from actors.pleg.actor import Pleg
 from actors.pleg.runtime_repairs import EXTERNAL_SHIMS_SECONDS, ROOM_BYTES, SHIMS_SECONDS, SWEEP_SHIMS
 from actors.shared.config.agent import Agent
-from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, Done, RollingRestart
+from supervision.testing.harness import Harness
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 

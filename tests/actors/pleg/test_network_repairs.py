@@ -19,8 +19,8 @@ from actors.pleg.runtime_reloads import PAUSES
 from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.config.agent import Agent
 from supervision.actor import DisposableError
-from supervision.harness import Harness
 from supervision.process_messages import ServiceState
+from supervision.testing.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
 
 Node = Harness[Pleg]

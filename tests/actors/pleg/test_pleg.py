@@ -23,9 +23,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import CriContainerState
 from supervision.addresses import ActorName
-from supervision.harness import Harness
 from supervision.process_messages import Hello
 from supervision.protocol import FORK_SERVER, Done, RollingRestart
+from supervision.testing.harness import Harness
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 

@@ -21,9 +21,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
-from supervision.harness import Harness
 from supervision.process_messages import Hello
 from supervision.resends import RESEND_SECONDS
+from supervision.testing.harness import Harness
 
 WORKERS = pod_workers(2)
 

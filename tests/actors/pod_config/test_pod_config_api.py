@@ -14,8 +14,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
 from actors.shared.lists_in_parts import PART_BYTES, PAUSE_SECONDS
-from supervision.harness import Harness
 from supervision.process_messages import Hello
+from supervision.testing.harness import Harness
 
 
 def pod(uid: str, name: str = "web", **more: Any) -> bytes:

@@ -10,8 +10,8 @@ from actors.pod_config.messages import GetSources, PodQuarantined, SourcePods
 from actors.pod_workers.messages import DesiredPods, PodOperation, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from supervision.harness import Harness
 from supervision.process_messages import Hello
+from supervision.testing.harness import Harness
 
 
 def manifest(image: str = "busybox") -> str:

@@ -17,7 +17,7 @@ from actors.pod_workers.messages import PodRuntimeChanged, ProbeVerdict, Runtime
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look
 from proto import cri_pb2 as cri
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.shard_harness import Driven, container, pod
 

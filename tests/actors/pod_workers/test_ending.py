@@ -23,7 +23,7 @@ from actors.tree import RELATIONS
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
 from supervision.actor import Address
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.shard_harness import BEGAN, Driven, container, pod
 

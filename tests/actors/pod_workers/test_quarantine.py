@@ -18,7 +18,7 @@ from actors.shared.kube.codec import encode
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.process_messages import DiedOnInput, Hello
 from supervision.quarantine import Journal, content_key
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime
 from tests.support.shard_harness import BEGAN, NAME, Driven, container, pod
 

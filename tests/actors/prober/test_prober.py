@@ -17,10 +17,10 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import ExecResult
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
-from supervision.harness import Harness
 from supervision.process_messages import Hello
 from supervision.protocol import GetMetrics
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.shard_harness import Driven
 
 WORKER = worker_of("u", 2)

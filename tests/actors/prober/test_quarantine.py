@@ -16,7 +16,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.model import ExecResult
 from actors.shared.input_quarantine import POLICY
 from actors.status_manager.messages import ProbeResult
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 
 class Poison(Exception):

@@ -15,7 +15,7 @@ from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.messages import PodObserved
 from supervision.actor import AskError
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import begun, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
 

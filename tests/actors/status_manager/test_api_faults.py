@@ -16,7 +16,7 @@ from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPodStatus, ProbeResult
 from supervision.actor import AskError
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.status_questions import ask_now

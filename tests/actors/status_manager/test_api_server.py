@@ -15,7 +15,7 @@ from actors.api_clients.kube_client.messages import ApiCall, GetObject
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.shared.config.agent import Agent
 from actors.status_manager.messages import PodObserved
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import joined, seen
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.apiserver import ApiServer

@@ -9,7 +9,7 @@ from typing import Any
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetLivePods, GetPods
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, static
 from tests.support.api_joined import begun, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour

@@ -9,7 +9,7 @@ import pytest
 
 from actors.pod_workers.messages import KnownPods
 from actors.status_manager.messages import ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import BORN, S, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.status_questions import ask_now

@@ -9,7 +9,7 @@ from actors.pod_config.messages import SourcePod
 from actors.pod_workers.messages import KnownPods
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import begun, joined, seen
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.status_questions import ask_now

@@ -10,7 +10,7 @@ import pytest
 from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import deleted, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
 

@@ -9,7 +9,7 @@ from typing import Any
 from actors.http_servers.messages import PODS_SERVER
 from actors.pod_workers.messages import KnownPods
 from actors.status_manager.messages import ServedPod, ServedPods
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.api_joined import joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
 

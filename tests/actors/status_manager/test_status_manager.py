@@ -18,9 +18,9 @@ from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, P
 from actors.status_manager.node_facts import REREAD_SECONDS
 from actors.status_manager.readiness.readiness_saver import SAVE_SECONDS
 from actors.status_manager.times import PodStatusClocks
-from supervision.harness import Harness
 from supervision.process_messages import Hello
 from supervision.protocol import GetMetrics
+from supervision.testing.harness import Harness
 from tests.support.status_questions import ask_now
 
 S = 1_000_000_000

@@ -4,9 +4,9 @@ import pytest
 
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.addresses import ActorName
-from supervision.harness import Harness
 from supervision.message import Message, Question
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 
 
 class Say(Question["Said"], frozen=True):

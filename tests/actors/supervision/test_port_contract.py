@@ -148,7 +148,7 @@ async def test_a_question_is_answered_or_the_wrong_type_refused(worlds) -> None:
 
 
 async def test_a_question_that_is_too_large_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervision.wire.MAX_BYTES", MANY_PIECES)
+    monkeypatch.setattr("supervision.messaging.wire.MAX_BYTES", MANY_PIECES)
     async with world("real", tmp_path, Subject(), {}) as w:
         refused = await w.deliver(Do("ask_too_much"))
     assert isinstance(refused, Did)

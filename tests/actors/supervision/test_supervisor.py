@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from supervision.actor import ChildExited
-from supervision.harness import Harness
 from supervision.process_messages import EXIT_ESCALATED, Exited, ReachedMaxRestartIntensity, Started, Stop
 from supervision.protocol import FORK_SERVER, Done
 from supervision.spec import ChildSpec, Policy, SetPolicies
-from supervision.supervisor import Supervisor
+from supervision.supervisor.supervisor import Supervisor
+from supervision.testing.harness import Harness
 
 SPEC = ChildSpec(name="group", children=(ChildSpec(name="x", actor="m:C"), ChildSpec(name="y", actor="m:C")))
 

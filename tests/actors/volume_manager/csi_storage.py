@@ -17,8 +17,8 @@ from actors.volume_manager.csi.records import Records
 from actors.volume_manager.csi.volume_stats import DriverMeasurements
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
 from supervision.actor import Actor
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 
 POD = decode_pod(encode({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}}))
 NAME = "kubernetes.io/csi/d.test^h"

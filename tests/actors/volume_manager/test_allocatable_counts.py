@@ -12,7 +12,7 @@ from actors.volume_manager.csi.api_objects import ApiObjects
 from actors.volume_manager.csi.drivers import CsiDrivers
 from actors.volume_manager.csi.errors import CsiError
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 
 class Nobody(Actor):

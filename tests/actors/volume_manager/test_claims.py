@@ -26,7 +26,7 @@ from actors.volume_manager.messages import (
     VolumesUnmounted,
 )
 from actors.volume_manager.persistent_volumes import first_mount
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.volumes import user_of
 
 UID = "0a1b"

@@ -20,7 +20,7 @@ from actors.volume_manager.csi.model import Driver
 from actors.volume_manager.csi.node_objects import NodeObjects
 from actors.volume_manager.host import propagation
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 NODE, LIST = "/api/v1/nodes/n1", "/apis/storage.k8s.io/v1/csinodes"
 MINE = f"{LIST}/n1"

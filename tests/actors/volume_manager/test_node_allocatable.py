@@ -6,7 +6,7 @@ from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.linux.memory import total_memory
 from actors.volume_manager.tools.node_allocatable import AllocatableLookup
 from supervision.actor import Actor, AskError
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 
 def _allocatable(**resources: int) -> NodeResources:

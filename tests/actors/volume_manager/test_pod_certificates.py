@@ -23,9 +23,9 @@ from actors.volume_manager.pod_certificates import certificates
 from actors.volume_manager.pod_certificates.api import MAKE
 from actors.volume_manager.pod_certificates.certificates import POLL_SECONDS, STATES
 from actors.volume_manager.pod_certificates.states import ABANDON_SECONDS, JITTER_SECONDS
-from supervision.harness import Harness
 from supervision.protocol import GetMetrics
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.pod_signer import NAME, Obj, PodSigner, condition
 from tests.support.volumes import user_of
 

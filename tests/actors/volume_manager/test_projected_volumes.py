@@ -19,8 +19,8 @@ from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from actors.volume_manager.volume_refresh import RETRY_SECONDS, TOKEN_SECONDS
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.volumes import user_of
 
 UID = "0a1b"

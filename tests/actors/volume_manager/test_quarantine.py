@@ -21,7 +21,7 @@ from actors.volume_manager.messages import (
     VolumesUnmounted,
 )
 from actors.volume_manager.types.empty_dir import EmptyDir
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.volumes import user_of
 
 

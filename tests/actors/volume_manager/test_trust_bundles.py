@@ -17,8 +17,8 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.volumes import user_of
 
 UID = "0a1b"

@@ -30,8 +30,8 @@ from actors.volume_manager.messages import (
 from actors.volume_manager.types.unsupported import REMOVED
 from actors.volume_manager.volume_metrics import TOTAL
 from supervision.actor import DisposableError, DisposableTimeout
-from supervision.harness import Harness
 from supervision.protocol import GetMetrics
+from supervision.testing.harness import Harness
 from tests.support.volumes import user_of
 
 UID = "0a1b"

@@ -15,7 +15,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import find
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cgroups need root")]
 

@@ -25,7 +25,7 @@ from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import disk_format
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted, VolumesUnmounted
 from supervision.actor import AskError, DisposableError
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.volumes import user_of
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")]

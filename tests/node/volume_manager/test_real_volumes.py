@@ -28,7 +28,7 @@ from actors.volume_manager.messages import (
 )
 from actors.volume_manager.pods_directory import unshare
 from supervision.actor import AskError
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.support.volumes import user_of
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")]

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from supervision.incidents import Incident
+from supervision.incidents.incident import Incident
 from supervision.process_messages import Cause
 from supervision.protocol import Fault
 from tests.chaos.invariants import Injected, badly_reported, not_ready, regressed_phases, status_mismatch

@@ -8,7 +8,7 @@ import time
 
 from actors.device_manager.rate_limit import BURST, MessageRate, PacedWork, SharedTime
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 
 def test_after_a_burst_ten_messages_a_second_are_read() -> None:

@@ -13,7 +13,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 
 class Nobody(Actor):

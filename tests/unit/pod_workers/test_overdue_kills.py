@@ -14,7 +14,7 @@ from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 P = PodWorkerPhase
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from actors.prober.probe_type import Key
 from actors.prober.schedule import Schedule
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 KEY: Key = ("u", "a", "liveness")
 

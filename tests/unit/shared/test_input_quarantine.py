@@ -8,8 +8,8 @@ import pytest
 
 from actors.shared.input_quarantine import POLICY, InputQuarantine, label_of
 from supervision.actor import Actor
-from supervision.harness import Harness
 from supervision.process_messages import DiedOnInput
+from supervision.testing.harness import Harness
 
 
 class Reader(Actor):

@@ -8,9 +8,9 @@ import pytest
 
 from supervision import client
 from supervision.errors import AskError
-from supervision.names import Names
+from supervision.messaging.names import Names
+from supervision.messaging.wire import WireError
 from supervision.protocol import GetTree, Tree
-from supervision.wire import WireError
 
 
 def test_an_answer_of_an_unregistered_type_is_reported_as_of_another_version(

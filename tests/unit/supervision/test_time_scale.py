@@ -10,9 +10,9 @@ import pytest
 
 from supervision import time_scale
 from supervision.fork_server.policies import Policies
-from supervision.policy_rules import wrong_policies
-from supervision.running import is_logged
+from supervision.process.running import is_logged
 from supervision.spec import ChildSpec, Policy
+from supervision.supervisor.policy_rules import wrong_policies
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from actors.shared.config.errors import MASKED, ConfigProblem, UsageErrors, shown
-from supervision.suggestions import did_you_mean
+from supervision.documents.suggestions import did_you_mean
 
 from .table import ALIASES, FLAGS, REMOVED, Flag, RemovedFlag
 from .values import PARSERS

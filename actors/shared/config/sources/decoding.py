@@ -12,7 +12,7 @@ import msgspec
 
 from actors.shared.config.errors import ConfigProblem, shown_at
 from actors.shared.config.fields.duration import Duration, DurationError
-from supervision.strict import BAD, Checker, Schema
+from supervision.documents.strict import BAD, Checker, Schema
 
 S = TypeVar("S", bound=msgspec.Struct)
 

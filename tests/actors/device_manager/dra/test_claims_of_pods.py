@@ -28,8 +28,8 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
-from supervision.harness import Harness
 from supervision.process_messages import Hello
+from supervision.testing.harness import Harness
 from tests.support.dra_driver import SampleDriver
 
 NAME = "gpu.example.com"

@@ -16,7 +16,7 @@ from actors.device_manager.dra.connection import DraConnection
 from actors.device_manager.dra.health import MOST_DEVICES
 from actors.device_manager.messages import PrepareClaims, UnprepareClaims
 from actors.status_manager.messages import ClaimedDevices
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 from tests.actors.device_manager.dra.test_claims_of_pods import NAME, Node, pod, prepare, registered, unprepare
 from tests.support.dra_driver import SampleDriver
 

@@ -17,7 +17,7 @@ import pytest
 from actors.agent import command, completed_names, completion, subcommands
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
 from actors.status_manager.messages import Pods
-from supervision.names import Names
+from supervision.messaging.names import Names
 from supervision.protocol import ActorState, Tree
 
 ROOT = Path(__file__).parents[4]

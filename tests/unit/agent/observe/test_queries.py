@@ -11,7 +11,7 @@ import pytest
 from actors.agent.observe.queries import AgentQueries
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context
 from supervision.faults import EXPLAINED
-from supervision.incident_file import Incidents
+from supervision.incidents.incident_file import Incidents
 from supervision.process_messages import Exited
 from supervision.protocol import Tree
 

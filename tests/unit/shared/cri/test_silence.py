@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from actors.shared.cri.silence import POLL_SECONDS, SILENT_SECONDS, RuntimeSilence
 from supervision.actor import Actor
-from supervision.harness import Harness
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
+from supervision.testing.harness import Harness
 
 
 class Watcher(Actor):

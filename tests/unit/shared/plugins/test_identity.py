@@ -13,7 +13,7 @@ from actors.shared.plugins.identity import PluginIdentity
 from actors.shared.plugins.model import CSI, DEVICE, Plugin, PluginError
 from actors.shared.plugins.watch import PluginWatch
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 PLUGIN = Plugin(socket="/a.sock", kind=CSI, name="d.test", endpoint="/a.sock")
 

@@ -14,7 +14,7 @@ from actors.shared.plugins.model import Plugin, PluginError
 from actors.shared.plugins.places import AT_ONCE, HURRIED_SECONDS, SLOW_AT_ONCE, SLOW_SECONDS
 from actors.shared.plugins.watch import ACTUAL, BURST, DESIRED, PluginWatch
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 KIND, OTHER, UNKNOWN = "DevicePlugin", "CSIPlugin", "NoPlugin"
 

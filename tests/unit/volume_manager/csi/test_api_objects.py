@@ -13,7 +13,7 @@ from actors.volume_manager.csi.api_objects import ApiObjects
 from actors.volume_manager.csi.errors import CsiError, ExhaustedError, NotAttachedError, PlainError
 from actors.volume_manager.csi.model import SecretName
 from supervision.actor import Actor
-from supervision.harness import Harness
+from supervision.testing.harness import Harness
 
 NAME = SecretName("ns", "s")
 

@@ -16,8 +16,8 @@ from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
 from actors.volume_manager.csi.volume_stats import CALLS, DriverMeasurements, figures_of
 from proto import csi_pb2 as csi
 from supervision.actor import Actor
-from supervision.harness import Harness
-from supervision.virtual_clock import VirtualClock
+from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 
 POD = decode_pod(encode({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}}))
 BYTES = csi.VolumeUsage(unit=csi.VolumeUsage.BYTES, total=10, available=6, used=4)
