@@ -21,7 +21,7 @@ spec.py               child specs, with the terms of Erlang/OTP's supervisor
 supervisor/           supervisors: strategies, restart intensity, transitions, policies
 backoff.py            pauses that grow while something keeps failing
 quarantine.py         records on which input an actor died, and which input is in quarantine
-scarcity.py           detects that the host gives this process no more threads
+thread_shortage.py    detects that the host gives this process no more threads
 
 How it runs:
 fork_server/          the process that forks every actor and runs no actor's code; the disposable processes it makes

@@ -124,7 +124,7 @@ class ServiceState(Message, frozen=True):
     """CLOCK_MONOTONIC seconds. If an earlier incarnation has reported the same trouble, its time counts."""
 
 
-class Leave(Message, frozen=True):
+class Terminate(Message, frozen=True):
     """Fork server to actor: end in order. After `budget` seconds it is killed."""
 
     budget: float

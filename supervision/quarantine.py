@@ -37,8 +37,8 @@ import msgspec
 from .addresses import ActorName
 from .process_messages import DiedOnInput
 from .protocol import FORK_SERVER
-from .scarcity import lacks_threads
 from .state_file import DamagedError, StateFile
+from .thread_shortage import lacks_threads
 
 log = logging.getLogger(__name__)
 _VERSION = 2

@@ -213,7 +213,7 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
     from actors.container_runtime.errors import RuntimeSetupError
     from actors.container_runtime.host import look
     from actors.container_runtime.host_setup import prepare as prepare_runtime
-    from actors.container_runtime.importing import ensure_images
+    from actors.container_runtime.image_import import ensure_images
     from actors.container_runtime.instance import ManagedRuntime
     from actors.container_runtime.program import child_spec
     from actors.shared.linux.systemd import managed_driver

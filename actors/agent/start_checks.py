@@ -28,7 +28,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
 def warnings(agent: Agent) -> Iterator[str]:
     """The warnings: no pod runs without a runtime, but one may be started later."""
     if not agent.managed_runtime:
-        from actors.container_runtime.presence import warning
+        from actors.container_runtime.socket_check import warning
 
         text = warning(agent.runtime_endpoint)
         if text:

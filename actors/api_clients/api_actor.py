@@ -60,7 +60,7 @@ class ApiActor(Actor):
     async def on_renewed(self) -> None:
         """The credentials have changed."""
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- start and stop --------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
         if self.agent.standalone:
             self.log.info("standalone: no API server")

@@ -12,7 +12,7 @@ from typing import cast
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.linux import oom
+from actors.shared.linux import oom_score
 from actors.shared.linux.command import CommandRunner, run
 from actors.shared.linux.system_bus import Call, SystemBus
 from actors.shared.pod_inventory import PodInventory
@@ -118,7 +118,7 @@ class ContainerManager(Actor):
         PeriodicTasks(self, config, warnings, self._host, runner).start()
 
     def _set_oom_score(self, score: int) -> None:
-        if not self._host and not oom.set_score(score):
+        if not self._host and not oom_score.set_score(score):
             self.log.warning("oom_score_adj stays as it is: %d is not permitted here", score)
 
     # -- pods ---------------------------------------------------------------------------------------------------------

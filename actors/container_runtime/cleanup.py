@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from supervision.time_scale import scaled
 
 from . import processes
@@ -64,7 +64,7 @@ def unmount_below(directory: str) -> list[str]:
     path = os.path.realpath(directory)
     for mount in mountinfo.below(mountinfo.read(), path):
         try:
-            mounting.umount(mount.point, mounting.MNT_DETACH | mounting.UMOUNT_NOFOLLOW)
+            mount_calls.umount(mount.point, mount_calls.MNT_DETACH | mount_calls.UMOUNT_NOFOLLOW)
         except FileNotFoundError:
             continue  # was removed with its parent
         except OSError:

@@ -7,7 +7,7 @@ checkpoint_file.py       reads the device checkpoint once, at the start, and wri
 choice.py                which devices a container gets, in the kubelet's order
 device_reports.py        reports about devices: for the pod resources API, and for the status of pods
 device_service.py        device plugins and their allocations: answers who asks for devices of a container
-dials.py                 dials plugins: a few at a time, those that took long before in places of their own
+dials.py                 dials plugins: a few at a time, those that took long before with permits of their own
 dra/                     dynamic resource allocation (KEP-4381)
 earlier_plugins.py       finds the plugins of the last incarnation: they do not register again
 health_reports.py        reports the health of allocated devices to the status manager

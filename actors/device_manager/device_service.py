@@ -43,7 +43,7 @@ class DeviceService:
         self.registration = Registration(actor, node.plugins, agent.device_plugins_dir)
         self._socket = RegistrationSocket(actor, agent, self.registration)
 
-    # -- life ---------------------------------------------------------------------------------------------------------
+    # -- start and stop --------------------------------------------------------------------------------------------
     async def start(self) -> None:
         self.node.restore()
         await self._socket.open()

@@ -1,4 +1,4 @@
-"""Dials device plugins: a few at a time, those that took long before in places of their own."""
+"""Dials device plugins: a few at a time, those that took long before with permits of their own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from actors.shared.plugins.model import PluginError
-from actors.shared.plugins.places import SLOW_SECONDS, TOO_SLOW, RegistrationPlaces
+from actors.shared.plugins.registration_permits import SLOW_SECONDS, TOO_SLOW, RegistrationPermits
 from actors.shared.plugins.sockets import Stamp, stamp_of
 from supervision.actor import Actor
 
@@ -22,18 +22,18 @@ class PluginDials:
     """Dials of all plugins, whichever way they register."""
 
     def __init__(self, actor: Actor) -> None:
-        self._places = RegistrationPlaces(actor)
+        self._permits = RegistrationPermits(actor)
         self._slow: dict[str, Stamp | None] = {}
         """Stamp of the socket by its path, the oldest first. A new socket at the path has another chance."""
 
     async def dial(self, client: PluginClient) -> PluginOptions:
         """Connect when it is the client's turn. Raises PluginError."""
         slow, made = self._is_slow(client.path), stamp_of(client.path)
-        if slow and self._places.slow_taken:
+        if slow and self._permits.slow_taken:
             raise PluginError(f"{_FAILED}: it took too long before, and so do others now")
         started_at, options = time.monotonic(), None
         try:
-            async with self._places.place(slow=slow):
+            async with self._permits.permit(slow=slow):
                 started_at = time.monotonic()
                 if self._is_slow(client.path) and not slow:
                     raise PluginError(f"{_FAILED}: it took too long meanwhile")

@@ -76,7 +76,7 @@ class Inventory:
         return sorted(self._resources)
 
     def remembered(self, names: Iterable[str], now: float) -> None:
-        """Resources that were registered in an earlier life: without devices until their plugins come."""
+        """Resources that were registered by an earlier incarnation: without devices until their plugins come."""
         for name in names:
             self._resources.setdefault(name, Resource(stopped_at=now))
 

@@ -15,15 +15,15 @@ from actors.shared.stats.hanging_paths import HangingPaths
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
+from .eviction_signals import disk_signals, layout_of, memory_signals, pid_signals
 from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, DiskLayout
-from .signals import disk_signals, layout_of, memory_signals, pid_signals
 from .thresholds import SignalObservation
 
 DISK_SECONDS: Final = 8.0
 WAIT_SECONDS: Final = 2.0
 """Deadline of reading the disks; later results are not used."""
 _ASK_SECONDS: Final = 5.0
-_READ: Final = "actors.eviction_manager.signals:read_disks"
+_READ: Final = "actors.eviction_manager.eviction_signals:read_disks"
 
 
 class NodeObservations(msgspec.Struct, frozen=True):

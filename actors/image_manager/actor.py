@@ -19,7 +19,7 @@ from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.liveness import CONNECT_SECONDS
-from actors.shared.cri.silence import IMAGE_SERVICE, POLL_SECONDS, RuntimeSilence
+from actors.shared.cri.service_outage import IMAGE_SERVICE, POLL_SECONDS, ServiceOutage
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, AskError, DisposableError, on
@@ -95,14 +95,14 @@ class ImageManager(Actor):
         )
         self._collector.start()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime
-            self._silence = RuntimeSilence(self, IMAGE_SERVICE, agent.image_endpoint)
+            self._outage = ServiceOutage(self, IMAGE_SERVICE, agent.image_endpoint)
             self.every(POLL_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
 
     async def _look_for_service(self, endpoint: str) -> None:
         arguments = {"path": socket_of(endpoint), "seconds": CONNECT_SECONDS}
         with suppress(DisposableError):
             if await self.disposable(ANSWERS, arguments, deadline=POLL_SECONDS):
-                self._silence.answered()
+                self._outage.answered()
 
     async def _load(self, records: PullRecords) -> None:
         """Retry until the files can be read and the runtime answers: it may start after the agent."""

@@ -11,5 +11,5 @@
 | network_repairs | restores missing configuration files of a managed runtime |
 | pod_network | the pods' network, for the runtime's CNI configuration |
 | hanging_starts | starts that never end inside the runtime |
-| runtime_reloads | restarts of a runtime that does not list containers which run |
+| runtime_restarts | restarts of a runtime that does not list containers which run |
 """

@@ -19,7 +19,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.node_listing import NodeListing
-from actors.shared.cri.silence import RUNTIME, RuntimeSilence
+from actors.shared.cri.service_outage import RUNTIME, ServiceOutage
 from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -68,8 +68,8 @@ class Pleg(Actor):
             metrics=self.metrics,
         )
         self._runtime_listing = NodeListing(self._client)
-        self._silence = RuntimeSilence(self, RUNTIME, self.agent.runtime_endpoint)
-        self._health_check = RuntimeHealthCheck(self, self.agent, self._client, self._silence, lambda: self._listed_at)
+        self._outage = ServiceOutage(self, RUNTIME, self.agent.runtime_endpoint)
+        self._health_check = RuntimeHealthCheck(self, self.agent, self._client, self._outage, lambda: self._listed_at)
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
         self._repairs = RuntimeRepairs(self, self.agent)
@@ -121,10 +121,10 @@ class Pleg(Actor):
             sandboxes, containers = await self._runtime_listing.read()
         except CriError as error:
             if is_answer(error):
-                self._silence.refused(RELIST, str(error))
+                self._outage.refused(RELIST, str(error))
             self._health_check.relist_failed(error)
             return
-        self._silence.answered(RELIST)
+        self._outage.answered(RELIST)
         if self._listed_at:
             self.metrics.observe("kubelet_pleg_relist_interval_seconds", started_at - self._listed_at)
         self._listed_at = started_at

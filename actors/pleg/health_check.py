@@ -14,7 +14,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, is_answer
 from actors.shared.cri.model import RuntimeStatus
-from actors.shared.cri.silence import RuntimeSilence
+from actors.shared.cri.service_outage import ServiceOutage
 from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER
 
@@ -32,12 +32,12 @@ class RuntimeHealthCheck:
         actor: Actor,
         agent: Agent,
         client: CriClient,
-        silence: RuntimeSilence,
+        outage: ServiceOutage,
         relisted_at: Callable[[], float],
     ) -> None:
         """`relisted_at`: the start of the last relist that the runtime answered, on the monotonic clock."""
         self._actor, self._agent, self._client, self._relisted_at = actor, agent, client, relisted_at
-        self._silence = silence
+        self._outage = outage
         self._answers = RuntimeAnswers()
         self._logged = False
         self._troubles: dict[str, str] = {}
@@ -58,12 +58,12 @@ class RuntimeHealthCheck:
             status = await self._client.status()
         except CriError as error:
             if is_answer(error):
-                self._silence.refused(STATUS, str(error))
+                self._outage.refused(STATUS, str(error))
             silent = runtime_health.without_version(self._answers)
             self._update(runtime_health.unreachable(silent, str(error)))
             self.send_report()
             return None
-        self._silence.answered(STATUS)
+        self._outage.answered(STATUS)
         self._update(runtime_health.answered(self._answers, status, time.monotonic()))
         self._tell_troubles(status)
         self.send_report()

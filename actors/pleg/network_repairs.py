@@ -15,8 +15,8 @@ from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.repeated_warnings import RepeatedWarnings
 from supervision.time_scale import scaled
 
-from . import runtime_reloads
-from .runtime_reloads import Reloads
+from . import runtime_restarts
+from .runtime_restarts import RuntimeRestarts
 
 RESTORE_SECONDS: Final = 30.0
 NOTICE_SECONDS: Final = 10.0
@@ -35,7 +35,7 @@ class NetworkRepairs:
     ) -> None:
         self._actor, self._agent, self._restart, self._clock = actor, agent, restart, clock
         self._warnings = RepeatedWarnings(actor.log)
-        self._reloads = Reloads()
+        self._restarts = RuntimeRestarts()
         self._restored_at: float | None = None
 
     async def look(self, *, ready: bool) -> None:
@@ -74,8 +74,8 @@ class NetworkRepairs:
             self._actor.log.warning("the pod network's configuration was gone: it is made again")
             self._restored_at = now
         waited = self._restored_at is not None and now - self._restored_at >= scaled(NOTICE_SECONDS)
-        if waited and now >= self._reloads.not_before:
-            self._reloads = runtime_reloads.record_case(self._reloads, now, reloads=True)
+        if waited and now >= self._restarts.not_before:
+            self._restarts = runtime_restarts.record_case(self._restarts, now, restarts=True)
             self._actor.log.error(
                 "containerd does not read the pod network's configuration: it is restarted, the containers go on"
             )

@@ -17,9 +17,9 @@ from actors.shared.config.endpoints import socket_of
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.protocol import FORK_SERVER, RollingRestart
 
-from . import hanging_starts, runtime_reloads
+from . import hanging_starts, runtime_restarts
 from .hanging_starts import HangingStarts
-from .runtime_reloads import Reloads
+from .runtime_restarts import RuntimeRestarts
 
 SHIMS_SECONDS: Final = 60.0
 EXTERNAL_SHIMS_SECONDS: Final = 600.0
@@ -51,7 +51,7 @@ class RuntimeRepairs:
     def __init__(self, actor: Actor, agent: Agent) -> None:
         self._actor, self._agent = actor, agent
         self._hanging = HangingStarts()
-        self._reloads = Reloads()
+        self._restarts = RuntimeRestarts()
         self._unlisted: frozenset[str] = frozenset()
         """Containers that a managed runtime is to load again. Their pods may be gone meanwhile."""
 
@@ -76,12 +76,12 @@ class RuntimeRepairs:
         now, text = time.monotonic(), "%s: %d containers run that the runtime does not list: %s"
         if self._agent.managed_runtime:
             self._unlisted |= frozenset(container_ids)
-        if now < self._reloads.not_before:
+        if now < self._restarts.not_before:
             return
         if self._agent.managed_runtime and self._has_room():
-            await self._reload(now)
+            await self._restart_to_load(now)
             return
-        self._reloads = runtime_reloads.record_case(self._reloads, now, reloads=False)
+        self._restarts = runtime_restarts.record_case(self._restarts, now, restarts=False)
         full = self._agent.managed_runtime or not self._has_room()
         remedy = "its disk is full" if full else "restart the runtime once its disk has room"
         self._actor.log.warning(text, whose, len(container_ids), remedy)
@@ -90,8 +90,8 @@ class RuntimeRepairs:
         """Reload the unlisted containers, once there is room. `listed`: all ids of the last relist."""
         self._unlisted -= listed
         now = time.monotonic()
-        if self._unlisted and now >= self._reloads.not_before and self._has_room():
-            await self._reload(now)
+        if self._unlisted and now >= self._restarts.not_before and self._has_room():
+            await self._restart_to_load(now)
 
     async def sweep_shims(self, listed: frozenset[str], list_age: float) -> None:
         """End shims of containerd for containers that it does not know, and release addresses of such sandboxes.
@@ -115,9 +115,9 @@ class RuntimeRepairs:
     def _has_room(self) -> bool:
         return free_bytes(self._agent.root_dir) >= ROOM_BYTES
 
-    async def _reload(self, now: float) -> None:
+    async def _restart_to_load(self, now: float) -> None:
         count, self._unlisted = len(self._unlisted), frozenset()
-        self._reloads = runtime_reloads.record_case(self._reloads, now, reloads=True)
+        self._restarts = runtime_restarts.record_case(self._restarts, now, restarts=True)
         text = (
             "%d containers run, or did, that the runtime does not list: containerd is restarted, the containers go on"
         )

@@ -11,7 +11,7 @@ from supervision.actor import Actor
 from .executor.pod_worker import PodWorker
 from .kubernetes_events import pod_event
 from .messages import KillPod
-from .pod.table import PodWorkerPhase
+from .pod.phase_transitions import PodWorkerPhase
 
 LEAST_SECONDS: Final = 10.0
 REASON: Final = "ExceededGracePeriod"

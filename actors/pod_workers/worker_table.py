@@ -15,8 +15,8 @@ from .executor.services import ExecutorContext
 from .inventory import ShardInventory
 from .messages import KillPod
 from .pod.orders import KillOrdered, PodRemoved
+from .pod.phase_transitions import PodWorkerPhase
 from .pod.runtime import remains
-from .pod.table import PodWorkerPhase
 from .quarantine import QuarantinedPods
 
 ORPHAN_GRACE_SECONDS = 1

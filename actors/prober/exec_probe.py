@@ -13,9 +13,9 @@ from typing import ClassVar, Final
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import AnswerTooLarge, CriError, DeadlineExceeded
 from actors.shared.kube.container import Container
-from actors.shared.kube.expansion import ExpansionError, expand_all
 from actors.shared.kube.go_text import quoted, rpc_error
 from actors.shared.kube.handlers import ExecAction
+from actors.shared.kube.variable_expansion import ExpansionError, expand_all
 from supervision.time_scale import scaled
 
 from .outcome import ProbeOutcome, error, failure, kept, success

@@ -15,7 +15,7 @@ kube/                typed objects of the Kubernetes API: the parts that a node 
 lists_in_parts.py    lists that are too large for one message, in parts
 linux/               Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files
 metrics/             every metric of the agent: name, type, HELP, labels, buckets
-paced.py             splits long loops over users' data, so that the actor's loop serves other work in between
+pacing.py            splits long loops over users' data, so that the actor's loop serves other work in between
 plugins/             plugins that register by a socket in the directory plugins_registry: storage, devices
 pod_inventory.py     the pod inventory: the pods of all workers, from their KnownPods
 pod_records.py       the kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from functools import cache
 
-from supervision.scarcity import lacks_threads
+from supervision.thread_shortage import lacks_threads
 
 
 @cache  # an error is not kept

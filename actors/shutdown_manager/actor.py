@@ -28,7 +28,7 @@ from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
 from supervision.repeated_warnings import RepeatedWarnings
 
-from .inhibition import Inhibition
+from .inhibitor_lock import InhibitorLock
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
 from .phases import ShutdownEffect, ShutdownEvent, ShutdownPhase, decide
@@ -76,7 +76,7 @@ class ShutdownManager(Actor):
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
         self._warnings = RepeatedWarnings(self.log)
-        self._inhibition = Inhibition(windows(self._agent.config), self.pause, self._warnings)
+        self._inhibition = InhibitorLock(windows(self._agent.config), self.pause, self._warnings)
         self._state = ShutdownStateFile(self._agent.root_dir)
         self._state.load()
         self._boot, last = boot_id(), self._state.last

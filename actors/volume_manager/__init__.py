@@ -11,6 +11,6 @@
 - `csi/`: CSI drivers
 - `tools/`: the tools of the types; `host/`: system calls, which run in disposable processes where they may hang
 - `pods_directory`: the directory of all pods as a shared mount
-- `layout`: paths below a pod's directory
+- `volume_paths`: paths below a pod's directory
 - `volume_metrics`: metrics of the volumes of pods: desired and mounted ones
 """

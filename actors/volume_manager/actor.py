@@ -33,7 +33,6 @@ from .csi.node_objects import NodeObjects
 from .csi.records import Records
 from .csi.volume_stats import DriverMeasurements
 from .csi.volumes import CsiContext, CsiVolumes
-from .layout import is_name, is_uid, real_path
 from .messages import (
     BindSubPaths,
     DriverFigures,
@@ -50,13 +49,14 @@ from .pod_certificates.api import CertificateApi
 from .pod_certificates.certificates import PodCertificates
 from .pod_mounts import PodMounts
 from .teardown import Teardown
-from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
 from .tools.local_devices import LocalDevices
-from .tools.memory_mounts import MemoryMounts
 from .tools.node_allocatable import AllocatableLookup
+from .tools.system_calls import DisposableCalls
+from .tools.tmpfs_mounts import TmpfsMounts
 from .tools.volume_objects import VolumeObjects
 from .tools.volume_tools import VolumeTools
+from .volume_paths import is_name, is_uid, real_path
 from .volume_refresh import Refresh
 
 IDENTITY_SECONDS: Final = 3.0
@@ -110,7 +110,7 @@ class VolumeManager(Actor):
         fs_group = FsGroup(self, calls, self._clock)
         return VolumeTools(
             calls=calls,
-            memory=MemoryMounts(self),
+            memory=TmpfsMounts(self),
             fs_group=fs_group,
             local_devices=LocalDevices(self, calls, self._agent.pods_dir, self._agent.plugins_dir),
             allocatable=AllocatableLookup(self),

@@ -13,7 +13,7 @@ from .messages import VOLUME_MANAGER
 
 _IF_EMPTY: Final = """[ -n "$(ls -A -- "$1")" ] || exec "$2" -c "$3" "$1\""""
 _REMOVE_BIND: Final = (
-    "import sys; from actors.volume_manager.host.propagation import remove_bind; remove_bind(sys.argv[1])"
+    "import sys; from actors.volume_manager.host.mount_propagation import remove_bind; remove_bind(sys.argv[1])"
 )
 DECLARATION: Final = Declaration(
     name=VOLUME_MANAGER,

@@ -11,9 +11,9 @@ from actors.shared.keyed_locks import KeyedLocks
 from supervision.actor import Actor
 
 from . import orphans
-from .layout import is_uid
 from .pod_mounts import PodMounts
 from .teardown import Teardown
+from .volume_paths import is_uid
 
 SWEEP_SECONDS: Final = 60.0
 """How often the removal of an orphan is tried again."""

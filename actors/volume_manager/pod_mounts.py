@@ -17,14 +17,14 @@ from actors.shared.kube.pods import full_name
 from supervision.actor import Actor
 
 from .failure_texts import MountError, events_of, failure, unattached
-from .layout import subpath_path
 from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
-from .persistent_volumes.claims import ClaimedVolume, supplemental_groups
 from .persistent_volumes.lookup import ClaimLookup
+from .persistent_volumes.volume_claims import ClaimedVolume, supplemental_groups
 from .tools.volume_tools import VolumeTools
 from .types.base import ApiInputs, Mounter, PendingVolume, Plan, PodContext, RejectedVolume
 from .types.registry import needs_node_memory, plan
 from .volume_metrics import VolumeMetrics
+from .volume_paths import subpath_path
 
 _BIND: Final = "actors.volume_manager.host.subpaths:bind_subpath"
 

@@ -10,11 +10,11 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 from supervision.errors import error_text
 
-from .host import propagation, teardown
+from .host import mount_propagation, unmounts
 from .messages import VOLUME_MANAGER
-from .tools.disposable_calls import MOUNT_SECONDS
+from .tools.system_calls import MOUNT_SECONDS
 
-_MAKE_SHARED: Final = "actors.volume_manager.host.propagation:make_shared"
+_MAKE_SHARED: Final = "actors.volume_manager.host.mount_propagation:make_shared"
 
 
 async def share(actor: Actor, path: str) -> None:
@@ -24,9 +24,9 @@ async def share(actor: Actor, path: str) -> None:
     If there are mounts below it, which may hang when they are opened, this runs in a disposable process.
     """
     try:
-        if not teardown.mounts_below(path):
-            propagation.make_shared(path)
-        elif not propagation.is_shared(path):
+        if not unmounts.mounts_below(path):
+            mount_propagation.make_shared(path)
+        elif not mount_propagation.is_shared(path):
             await actor.disposable(_MAKE_SHARED, {"path": path}, deadline=MOUNT_SECONDS)
     except (OSError, DisposableError) as error:
         actor.log.warning("mounts below %s will not propagate to or from containers: %s", path, error)
@@ -36,6 +36,6 @@ def unshare(agent: Agent) -> None:
     """Remove the bind mount at the end of the agent, when no pod is left; an administrator's own mount stays."""
     path = os.path.realpath(agent.pods_dir)
     try:
-        propagation.remove_bind(path)
+        mount_propagation.remove_bind(path)
     except OSError as error:
         logging.getLogger(VOLUME_MANAGER).warning("%s stays mounted: %s", path, error_text(error))

@@ -14,19 +14,19 @@ from actors.shared.linux.removal import have_few_files
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.errors import error_text
 
-from .host.teardown import remove_volumes
-from .layout import DEVICES, VOLUME_DIRECTORIES, real_path
+from .host.unmounts import remove_volumes
 from .tools.volume_tools import VolumeTools
 from .types.base import VolumeType
 from .types.registry import TYPES
+from .volume_paths import DEVICES, VOLUME_DIRECTORIES, real_path
 
 UNMOUNT_SECONDS: Final = 15.0
 REMOVE_SECONDS: Final = 110.0
-REMOVE_VOLUMES: Final = "actors.volume_manager.host.teardown:remove_volumes"
-REMOVE_POD_DIR: Final = "actors.volume_manager.host.teardown:remove_pod_dir"
+REMOVE_VOLUMES: Final = "actors.volume_manager.host.unmounts:remove_volumes"
+REMOVE_POD_DIR: Final = "actors.volume_manager.host.unmounts:remove_pod_dir"
 _WITH_OWN: Final = tuple(found for found in TYPES if found.tear_down is not None)
 """Types that unmount their volumes themselves."""
-_UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
+_UNMOUNT: Final = "actors.volume_manager.host.unmounts:unmount_all"
 
 
 class Teardown:

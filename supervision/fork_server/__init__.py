@@ -8,15 +8,15 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     orders.py        orders of the processes            reports.py       reports to supervisors, incidents
     control.py       what any client may ask            listener.py      the socket for that
     lifecycle.py     starting, ready, stopping          shutdown.py      the ordered stop
-    at_end.py        the application's own last step
+    last_step.py     the application's own last step
     root.py          restarts of the root               policies.py      the policies in force
-    table.py         the entry of each name             processes.py     start, stop, reap
+    process_table.py the entry of each name             processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child
     programs.py      children that are other programs   disposables.py   disposable processes: order, limits
     disk_check.py    whether the disk of the incidents hangs
     disposable_process.py  one of them: its fork, its result
-    watch.py         hung, too large                    probes.py        programs that do not answer
-    starvation.py    silent, without a processor      oom.py        killed by the kernel's OOM killer
+    child_checks.py  hung, too large                    probes.py        programs that do not answer
+    starvation.py    silent, without a processor      oom_kills.py     killed by the kernel's OOM killer
     signals.py       the meaning of each signal         watchdog.py      messages to systemd
     titles.py        what `ps` shows                    socket_store.py  listening sockets that survive their actor
     socket_repair.py sockets that were removed          loop.py          readiness, timers, signals

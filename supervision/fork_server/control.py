@@ -32,15 +32,15 @@ from ..protocol import (
 )
 from ..spec import GetPolicies, PoliciesInForce, SetPolicies
 from ..supervisor.policy_rules import wrong_policies
+from .child_checks import pss
 from .connection import ProcessConnection
 from .disposables import Disposables
 from .lifecycle import ForkServerLifecycle
 from .loop import Loop
 from .policies import Policies
 from .process_entry import ProcessEntry
+from .process_table import ProcessTable
 from .processes import ChildProcesses
-from .table import ProcessTable
-from .watch import pss
 
 log = logging.getLogger(FORK_SERVER)
 _MEMORY_SECONDS = 2.0

@@ -19,7 +19,7 @@ from ..process_messages import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDi
 from ..time_scale import scaled
 from . import disposable_process
 from .loop import Loop, ScheduledCall
-from .oom import OomKills
+from .oom_kills import OomKills
 
 MOST_AT_ONCE = 32
 MOST_OF_ONE_OWNER = 24

@@ -8,7 +8,7 @@ from ..process_messages import BY_ORDER, Cause, Exited, ServiceState, ended_orde
 
 
 @dataclass(slots=True, frozen=True)
-class PastEnds:
+class ExitHistory:
     """How the processes of one name have ended. Times are CLOCK_MONOTONIC seconds."""
 
     at: float = 0.0
@@ -22,11 +22,11 @@ class PastEnds:
     """Whether the last one was stopped, or killed since its supervisor had ended. True before the first one of this
     fork server: those of an earlier one ended with it, whatever they had in hand."""
 
-    def after(self, exited: Exited, now: float) -> PastEnds:
+    def after(self, exited: Exited, now: float) -> ExitHistory:
         """The record with one more end."""
         if gave_up(exited):
-            return PastEnds(now, False, self.gave_up + 1, now, by_order=False)
-        return PastEnds(now, ended_orderly(exited), self.gave_up, self.gave_up_at, exited.cause in BY_ORDER)
+            return ExitHistory(now, False, self.gave_up + 1, now, by_order=False)
+        return ExitHistory(now, ended_orderly(exited), self.gave_up, self.gave_up_at, exited.cause in BY_ORDER)
 
 
 class LastIncident:

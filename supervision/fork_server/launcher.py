@@ -18,7 +18,7 @@ from ..listeners import Listeners
 from ..messaging.names import Names
 from ..process.blackbox import BlackBox
 from ..process.heartbeat import HEARTBEAT_SECONDS
-from ..process.launch import Launch, Life
+from ..process.launch import Incarnation, Launch
 from ..process.process import run_actor
 from ..process.status_page import StatusPage
 from ..spec import SUPERVISOR, Policy
@@ -140,7 +140,7 @@ class Launcher:
         assert child.process.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
             name=child.name,
-            life=Life(child.incarnation, child.past.by_order),
+            process=Incarnation(child.incarnation, child.past.by_order),
             actor=child.spec.actor or SUPERVISOR,
             arguments=self._arguments(child),
             context=application.context,

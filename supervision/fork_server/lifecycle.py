@@ -10,9 +10,9 @@ from ..time_scale import scaled
 from .disposables import Disposables
 from .loop import Loop
 from .process_entry import ProcessEntry
+from .process_table import ProcessTable
 from .processes import ChildProcesses
 from .shutdown import OrderedStop, is_whole
-from .table import ProcessTable
 from .watchdog import Watchdog
 
 _LAST_SECONDS = 2.0

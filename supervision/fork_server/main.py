@@ -13,7 +13,7 @@ from ..errors import error_text
 from ..messaging.names import PeerRefused
 from ..metrics import Catalogue, install
 from ..protocol import FORK_SERVER, ROOT
-from . import at_end
+from . import last_step
 from .lock import AlreadyRunning
 from .run_directory import RunDirectory
 from .server import ForkServer, preload
@@ -42,6 +42,6 @@ def run(application: Application, refused: Callable[[str], None] = lambda why: N
     system = ActorSystem(systemBase=TreeBase(fork_server), transientUnique=True)
     system.createActor(application.tree.class_name, globalName=ROOT)
     code = fork_server.run()
-    at_end.run(application.at_end.function, application.context, fork_server.private_fds())
+    last_step.run(application.at_end.function, application.context, fork_server.private_fds())
     directory.remove()
     return code

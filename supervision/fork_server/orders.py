@@ -24,8 +24,8 @@ from .control import Control
 from .disposables import Disposables
 from .lifecycle import ForkServerLifecycle
 from .process_entry import ProcessEntry
+from .process_table import ProcessTable
 from .processes import ChildProcesses
-from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 

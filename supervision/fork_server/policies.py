@@ -11,8 +11,8 @@ from ..protocol import FORK_SERVER
 from ..spec import ChildSpec, Policy, SetPolicies, walk
 from ..supervisor.policy_rules import LONGEST_SECONDS
 from ..time_scale import scaled
-from .table import ProcessTable
-from .watch import changed
+from .child_checks import changed
+from .process_table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 

@@ -12,7 +12,7 @@ from ..spec import ProgramProbe
 from ..time_scale import scaled
 from .loop import Loop
 from .process_entry import ProcessEntry
-from .table import ProcessTable
+from .process_table import ProcessTable
 
 _GRACE_SECONDS = 5.0
 """The process of a probe has this much longer than the probe's own deadline."""

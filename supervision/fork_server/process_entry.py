@@ -9,7 +9,7 @@ from ..process_messages import Cause, Exited
 from ..protocol import State
 from ..spec import ChildSpec, Policy
 from .child_process import ChildProcess
-from .history import LastIncident, PastEnds, ServiceTroubles
+from .history import ExitHistory, LastIncident, ServiceTroubles
 
 
 @dataclass(slots=True, eq=False)
@@ -26,7 +26,7 @@ class ProcessEntry:
     process: ChildProcess = field(default_factory=ChildProcess)
     starts_again: bool = False
     """It is ordered again while its old process still exists."""
-    past: PastEnds = field(default_factory=PastEnds)
+    past: ExitHistory = field(default_factory=ExitHistory)
     last_incident: LastIncident = field(default_factory=LastIncident)
     troubles: ServiceTroubles = field(default_factory=ServiceTroubles)
 

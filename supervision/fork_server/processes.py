@@ -11,16 +11,16 @@ from typing import Protocol
 
 from ..messaging.names import is_dying
 from ..messaging.wire import Frame
-from ..process_messages import EXIT_EXCEPTION, Cause, Exited, Leave, Started
+from ..process_messages import EXIT_EXCEPTION, Cause, Exited, Started, Terminate
 from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 from .connection import ProcessConnection
 from .launcher import LaunchContext, Launcher
 from .loop import Loop
-from .oom import OomKills
+from .oom_kills import OomKills
 from .process_entry import ProcessEntry
+from .process_table import ProcessTable
 from .programs import accepts
-from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _READY_POLL_SECONDS = 0.03
@@ -124,7 +124,7 @@ class ChildProcesses:
 
     def _ask_to_end(self, child: ProcessEntry, budget: float) -> None:
         if child.process.uplink is not None:
-            child.process.uplink.send(Leave(budget))
+            child.process.uplink.send(Terminate(budget))
         else:
             os.kill(child.process.pid, signal.SIGTERM)
 

@@ -10,7 +10,7 @@ from ..process_messages import Exited, Started, ended_orderly
 from ..protocol import FORK_SERVER
 from .loop import Loop
 from .process_entry import ProcessEntry
-from .table import ProcessTable
+from .process_table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0

@@ -13,6 +13,7 @@ from ..process.status_page import StatusPage
 from ..process_messages import Exited, Started
 from ..protocol import FORK_SERVER, ROOT, GetTree
 from . import signals, socket_repair, titles
+from .child_checks import Watch
 from .connection import ProcessConnection
 from .control import Control
 from .disk_check import DiskCheck
@@ -22,18 +23,17 @@ from .lifecycle import ForkServerLifecycle
 from .listener import Listener
 from .loop import Loop
 from .memory import SharedMemory
-from .oom import OomKills
+from .oom_kills import OomKills
 from .orders import Orders
 from .policies import Policies, PolicyOrders
 from .probes import ProgramProbes
 from .process_entry import ProcessEntry
+from .process_table import ProcessTable
 from .processes import ChildProcesses
 from .reports import Reports, inherits_sockets
 from .root import RootSupervision
 from .run_directory import RunDirectory
 from .socket_store import SocketStore
-from .table import ProcessTable
-from .watch import Watch
 
 log = logging.getLogger(FORK_SERVER)
 _SPARE_ENTRIES = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .process_entry import ProcessEntry
-from .table import ProcessTable
+from .process_table import ProcessTable
 
 
 class OrderedStop:

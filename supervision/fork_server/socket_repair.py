@@ -9,7 +9,7 @@ from ..messaging.names import Names, NoSuchActor
 from ..process_messages import Cause
 from ..protocol import FORK_SERVER
 from .process_entry import ProcessEntry
-from .table import ProcessTable
+from .process_table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 

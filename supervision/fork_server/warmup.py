@@ -27,8 +27,8 @@ from ..messaging.inbox import Inbox, serve
 from ..messaging.names import Names, NamingError
 from ..messaging.uplink import Uplink
 from ..messaging.wire import Frame
+from ..process.actor_runner import ActorRunner
 from ..process.port import ActorPort
-from ..process.running import ActorRunner
 from ..process.status_page import StatusEntry, StatusPage
 from ..process_messages import Hello, Ready
 from ..protocol import GetMetrics

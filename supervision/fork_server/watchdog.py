@@ -9,7 +9,7 @@ from .. import sd_notify
 from ..protocol import ROOT
 from ..time_scale import scaled
 from .loop import Loop
-from .table import ProcessTable
+from .process_table import ProcessTable
 
 START_SECONDS: Final = 90.0
 """systemd's default of TimeoutStartSec."""

@@ -3,7 +3,7 @@
 launch.py           what the fork server gives to an actor's process, and the actor that is made of it
 process.py          the actor's process: its start, its message loop, its end
 port.py             the actor's port to the tree: implements its calls, and those of Thespian's Actor
-running.py          runs an actor's code: calls, tasks and timers
+actor_runner.py     runs an actor's code: calls, tasks and timers
 steps.py            runs a coroutine and notifies an observer of each step
 timers.py           `after` and `every`, shared by the real port and the harness, which differ only in their clocks
 heartbeat.py        the heartbeat of an actor's process, on the status page, with the counts of its messages

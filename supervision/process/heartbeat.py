@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from .. import logs
 from ..messaging.inbox import Inbox
+from .actor_runner import ActorRunner
 from .descriptors import Descriptors
 from .port import ActorPort
-from .running import ActorRunner
 from .status_page import StatusEntry
 
 HEARTBEAT_SECONDS = 2.0

@@ -18,10 +18,10 @@ from .status_page import StatusEntry
 
 
 @dataclass(frozen=True)
-class Life:
+class Incarnation:
     """Which process of its name it is."""
 
-    incarnation: int
+    number: int
     last_ended_by_order: bool = False
 
 
@@ -30,7 +30,7 @@ class Launch:
     """The fork server's parameters for an actor's process."""
 
     name: str
-    life: Life
+    process: Incarnation
     actor: str
     """`module:Class`."""
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Launch:
 
     @property
     def incarnation(self) -> int:
-        return self.life.incarnation
+        return self.process.number
 
 
 def make_actor(launch: Launch) -> Any:

@@ -28,7 +28,7 @@ from ..messaging.wire import Frame
 from ..process_messages import DISPOSABLE_GRACE_SECONDS, CreateActor
 from ..protocol import FORK_SERVER, MessageCount, Shutdown
 from ..task_context import InputRecord, Work
-from .running import ActorRunner
+from .actor_runner import ActorRunner
 from .timers import Period, seconds_of
 
 

@@ -21,14 +21,14 @@ from ..messaging.inbox import Inbox, serve
 from ..messaging.payload import unwrap
 from ..messaging.uplink import Uplink
 from ..messaging.wire import WireError
-from ..process_messages import EXIT_EXCEPTION, EXIT_ORPHANED, Exited, Hello, Leave, Payload, Ready
+from ..process_messages import EXIT_EXCEPTION, EXIT_ORPHANED, Exited, Hello, Payload, Ready, Terminate
 from ..protocol import FORK_SERVER, Inject
+from .actor_runner import ActorRunner, is_logged, kind_of
 from .heartbeat import Heartbeat
 from .hello_sender import HelloSender
 from .injected_faults import InjectedFaults
 from .launch import Launch, make_actor
 from .port import ActorPort
-from .running import ActorRunner, is_logged, kind_of
 
 _GOODBYE_SECONDS = 0.5
 _FIRST_RELEASE_SECONDS, _RELEASE_SECONDS = 15.0, 300.0
@@ -67,7 +67,7 @@ class Process:
         self._exiting = False
         self._log = logging.getLogger(launch.name)
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- start and stop --------------------------------------------------------------------------------------------
     async def run(self) -> None:
         """Start, then serve until the process ends."""
         launch = self._launch
@@ -87,7 +87,7 @@ class Process:
             self._uplink,
             listeners=launch.listeners,
             dynamic=launch.dynamic,
-            last_ended_by_order=launch.life.last_ended_by_order,
+            last_ended_by_order=launch.process.last_ended_by_order,
         )
         self._heartbeat = Heartbeat(
             launch.status_entry, launch.heartbeat_seconds, self._port, self._inbox, self._runner, self.crash
@@ -190,7 +190,7 @@ class Process:
 
     def ordered(self, message: Message) -> None:
         """Handle a message of the fork server. Orders to the process itself bypass the mailbox."""
-        if isinstance(message, Leave):
+        if isinstance(message, Terminate):
             self.dispatch(ActorExitRequest(), Address(FORK_SERVER))
         elif isinstance(message, Inject):
             self._runner.call(lambda: self._injected.order(message), type_name(Inject))

@@ -73,7 +73,7 @@ class Harness(Generic[A]):
         """(function, arguments) of every disposable."""
         return self.port.disposables.calls
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- start and stop --------------------------------------------------------------------------------------------
     async def __aenter__(self) -> Harness[A]:
         await asyncio.wait_for(self.actor.on_start(), 10)
         self.port.raise_failures()

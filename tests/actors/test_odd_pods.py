@@ -29,7 +29,7 @@ from actors.shared.http_get.dialer import DialError
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved, Pods
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import memory_mounts, propagation
+from actors.volume_manager.host import memory_mounts, mount_propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -199,7 +199,7 @@ async def told(harness: Harness, *messages: Any, what: str, seconds: float = 0.0
 
 
 async def test_no_malformed_pod_ends_the_volume_manager(tmp_path, monkeypatch):
-    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
     monkeypatch.setattr(memory_mounts, "mount_memory", lambda *_: True)
     answers = []
     for number, (what, data) in enumerate(odd_pods()):

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from actors.container_runtime import images, importing
+from actors.container_runtime import image_import, images
 from actors.container_runtime.errors import RuntimeSetupError
 from actors.container_runtime.host import look
 from actors.container_runtime.host_setup import prepare
@@ -66,7 +66,7 @@ def measure(plan: Plan) -> report.Report:
     try:
         prepare(runtime.instance, host)
         runtime.start()
-        importing.import_layout(runtime.instance, host, images.first_images(host.machine))
+        image_import.import_layout(runtime.instance, host, images.first_images(host.machine))
         asyncio.run(runtime.ready())
         facts = report.circumstances(f"containerd {'.'.join(map(str, host.version))}")
         session = Session(runtime, plan, lambda line: print(line, file=sys.stderr, flush=True))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.agent import memory_profile
-from actors.container_runtime import images, importing
+from actors.container_runtime import image_import, images
 from actors.container_runtime.host import look
 from actors.container_runtime.host_setup import prepare
 from tests.support.api_connection import ApiConnection
@@ -87,7 +87,7 @@ def main() -> int:
     try:
         prepare(runtime.instance, host)
         runtime.start()
-        importing.import_layout(runtime.instance, host, images.first_images(host.machine))
+        image_import.import_layout(runtime.instance, host, images.first_images(host.machine))
         asyncio.run(runtime.ready())
         with _recorder(runtime.base / "profile") as directory:
             _standalone(runtime, profile, directory)

@@ -43,7 +43,7 @@ from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.status_manager.times import PodStatusClocks, time_of_ns
 from actors.tree import RELATIONS, declarations, feeders
-from actors.volume_manager.host import memory_mounts, propagation
+from actors.volume_manager.host import memory_mounts, mount_propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
 from supervision.listeners import Make
 from supervision.message import Message
@@ -343,7 +343,7 @@ class Assembly:
 def played(fake: FakeRuntime) -> ExitStack:
     """While this is entered, whoever makes a client of the runtime gets one of the fake. Within virtual time only."""
     stack = ExitStack()
-    stack.enter_context(patch.object(propagation, "make_shared", lambda path: False))
+    stack.enter_context(patch.object(mount_propagation, "make_shared", lambda path: False))
     stack.enter_context(patch.object(memory_mounts, "mount_memory", _makes_directory))
     for look in (pod_lookup.look, pod_lookup.look_at):  # their clock is bound when they are made
         stack.enter_context(patch.object(look, "__defaults__", (time.monotonic,)))

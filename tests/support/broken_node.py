@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from tests.support.agent_command import HARMLESS, SOURCES, START, AgentCommand
 from tests.support.fake_cri import FakeRuntime, serve
 from tests.support.tcp_ports import free_port
@@ -96,4 +96,4 @@ async def broken_node(directory: Path, *, runtime: bool = True) -> AsyncIterator
             if node.agent is not None:
                 await asyncio.to_thread(node.agent.__exit__, None, None, None)
             for mount in mountinfo.below(mountinfo.read(), str(directory)):
-                mounting.umount(mount.point)
+                mount_calls.umount(mount.point)

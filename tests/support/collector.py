@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 import msgspec
 
-from actors.shared.tracing.exporting import METHOD
+from actors.shared.tracing.exporter import METHOD
 from proto import otlp_trace_pb2 as otlp
 
 Attributes = dict[str, Any]

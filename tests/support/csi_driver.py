@@ -17,8 +17,8 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 
-from actors.shared.linux import mounting
-from actors.shared.linux.beneath import open_beneath, path_of
+from actors.shared.linux import mount_calls
+from actors.shared.linux.confined_paths import open_beneath, path_of
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
 from proto import plugin_registration_pb2 as registration
@@ -56,11 +56,11 @@ class Place:
 
     def mount(self, options: str, flags: int = 0) -> None:
         with self.opened() as there:
-            mounting.mount("fake", there, "tmpfs", flags, options)
+            mount_calls.mount("fake", there, "tmpfs", flags, options)
 
     def bind(self, source: str) -> None:
         with self.opened() as there:
-            mounting.bind(source, there)
+            mount_calls.bind(source, there)
 
     def write(self, file: str, text: str) -> None:
         """Raises OSError, for a link too."""
@@ -71,7 +71,7 @@ class Place:
 
     def unmount(self) -> None:
         if os.path.ismount(self.path):
-            mounting.umount(self.path)
+            mount_calls.umount(self.path)
 
 
 @dataclass

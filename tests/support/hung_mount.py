@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from actors.shared.linux import mounting
+from actors.shared.linux import mount_calls
 
 DEVICE: Final = "/dev/fuse"
 
@@ -23,10 +23,10 @@ def hung_mount(directory: Path) -> Iterator[None]:
     directory.mkdir(parents=True, exist_ok=True)
     program = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
     try:
-        mounting.mount("dead", str(directory), "fuse", 0, f"fd={program},rootmode=40000,user_id=0,group_id=0")
+        mount_calls.mount("dead", str(directory), "fuse", 0, f"fd={program},rootmode=40000,user_id=0,group_id=0")
         try:
             yield
         finally:
-            mounting.umount(str(directory), mounting.MNT_DETACH)
+            mount_calls.umount(str(directory), mount_calls.MNT_DETACH)
     finally:
         os.close(program)  # who waits for an answer gets an error

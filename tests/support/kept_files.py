@@ -47,7 +47,7 @@ KEPT: Final = (
     Kept("root/troupelet/last_good*", "actors/pod_config/sources/last_good.py", when="a manifest that turns bad"),
     Kept("root/troupelet/containerd/config.toml", "actors/container_runtime/host_setup.py"),
     Kept("root/troupelet/containerd/net.d/*", "actors/container_runtime/host_setup.py"),
-    Kept("root/troupelet/containerd/images.json", "actors/container_runtime/importing.py"),
+    Kept("root/troupelet/containerd/images.json", "actors/container_runtime/image_import.py"),
     Kept("root/troupelet/containerd/containerd.log", "actors/container_runtime/program.py"),
     Kept("root/pki/kubelet.key", "actors/cert_manager/self_signed.py"),
     Kept("root/pki/kubelet.crt", "actors/cert_manager/self_signed.py"),

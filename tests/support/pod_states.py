@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.pod_workers.phases.phase_table import next_step
+from actors.pod_workers.phases.phase_functions import next_step
 from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.orders import PodWanted
+from actors.pod_workers.pod.phase_transitions import PodWorkerEvent
 from actors.pod_workers.pod.results import Admitted, RuntimeObserved
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.state_values import PodView
-from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container

@@ -17,8 +17,8 @@ from supervision.messaging.inbox import Inbox, serve
 from supervision.messaging.names import Names
 from supervision.messaging.uplink import Uplink
 from supervision.messaging.wire import Frame
+from supervision.process.actor_runner import ActorRunner
 from supervision.process.port import ActorPort
-from supervision.process.running import ActorRunner
 from supervision.process.status_page import StatusPage
 from supervision.testing.harness import Harness
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.container_runtime import cleanup, images, importing
+from actors.container_runtime import cleanup, image_import, images
 from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import RuntimeHost, look
 from actors.container_runtime.host_setup import prepare
@@ -75,7 +75,7 @@ class RealRuntime:
 
     def start(self) -> None:
         """Start it, or start it again; CRI may not answer yet (`ready`)."""
-        self.process = importing.spawn(self.instance, self.host)
+        self.process = image_import.spawn(self.instance, self.host)
 
     def stop(self) -> None:
         """End it in good order. Containers go on."""
@@ -182,7 +182,7 @@ def runtime_running() -> Iterator[RealRuntime]:
     try:
         prepare(runtime.instance, host)
         runtime.start()
-        importing.import_layout(runtime.instance, host, images.first_images(host.machine))
+        image_import.import_layout(runtime.instance, host, images.first_images(host.machine))
         asyncio.run(runtime.ready())
         yield runtime
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from supervision.fork_server.disposables import Disposables
 from supervision.fork_server.loop import Loop
-from supervision.fork_server.oom import OomKills
+from supervision.fork_server.oom_kills import OomKills
 from supervision.process_messages import DisposableResult, RunDisposable
 
 pytestmark = pytest.mark.tree

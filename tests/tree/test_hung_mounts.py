@@ -29,7 +29,7 @@ arguments = msgspec.msgpack.decode(sys.stdin.buffer.read())
 sys.stdout.buffer.write(msgspec.msgpack.encode(load(sys.argv[1])(**arguments)))
 """
 AMPLE = 60.0
-PATIENCE = {"actors.shared.stats.disk:measure_volumes": 5.0, "actors.eviction_manager.signals:read_disks": 5.0}
+PATIENCE = {"actors.shared.stats.disk:measure_volumes": 5.0, "actors.eviction_manager.eviction_signals:read_disks": 5.0}
 """Seconds for what is known to hang here."""
 
 
@@ -100,7 +100,9 @@ async def test_a_hanging_disk_of_the_runtime_leaves_all_signals_of_the_node(tmp_
     images = tmp_path / "images"
     with hung_mount.hung_mount(images):
         paths = HangingPaths(Processes(), logging.getLogger("test"))
-        found = await paths.ask("actors.eviction_manager.signals:read_disks", [str(tmp_path), str(images)], 1.0)
+        found = await paths.ask(
+            "actors.eviction_manager.eviction_signals:read_disks", [str(tmp_path), str(images)], 1.0
+        )
         assert list(found) == [str(tmp_path)]
         assert [one.getMessage() for one in caplog.records] == [
             f"{images} hangs: it has no figures until it answers again"

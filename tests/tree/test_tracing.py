@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.tracing.exporting import EXPORTED
+from actors.shared.tracing.exporter import EXPORTED
 from supervision.incidents.incident import read
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand

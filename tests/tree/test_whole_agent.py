@@ -18,7 +18,7 @@ import pytest
 
 from actors.config_controller.messages import Configz, Flagz, GetConfigz, GetFlagz
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents.incident import read
@@ -266,10 +266,10 @@ def private_root(files: AgentFiles) -> Iterator[None]:
     """The root directory on a private mount: below a shared one, as with systemd, nothing has to be mounted."""
     root = str(files.root_dir)
     files.root_dir.mkdir(parents=True, exist_ok=True)
-    mounting.mount("tmpfs", root, kind="tmpfs")
-    mounting.mount("none", root, flags=MS_PRIVATE)
+    mount_calls.mount("tmpfs", root, kind="tmpfs")
+    mount_calls.mount("none", root, flags=MS_PRIVATE)
     yield
-    mounting.umount(root, mounting.MNT_DETACH)
+    mount_calls.umount(root, mount_calls.MNT_DETACH)
 
 
 @needs_mounts
@@ -288,14 +288,14 @@ def test_the_pods_directory_is_unmounted_at_the_end_whatever_became_of_who_mount
 def test_a_mount_of_the_administrator_is_there_after_the_agent(files: AgentFiles) -> None:
     pods = files.root_dir / "pods"
     pods.mkdir(parents=True)
-    mounting.mount("tmpfs", str(pods), kind="tmpfs")
+    mount_calls.mount("tmpfs", str(pods), kind="tmpfs")
     try:
         with files.start() as agent:
             agent.wait_ready()
             assert agent.stop() == 0
         assert is_mounted(pods)
     finally:
-        mounting.umount(str(pods), mounting.MNT_DETACH)
+        mount_calls.umount(str(pods), mount_calls.MNT_DETACH)
 
 
 def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given(files: AgentFiles) -> None:

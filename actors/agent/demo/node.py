@@ -24,8 +24,8 @@ from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
 
+from .host_leftovers import remove_traces
 from .layout import MANAGED, NODE_PORT, POD, DemoLayout, configuration, flags, rendered
-from .traces import remove_traces
 
 ANSWER_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 60.0

@@ -18,7 +18,7 @@ from actors.device_manager.checkpoint_file import CHECKPOINT
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
-from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
+from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
 from actors.shared.kube.names import SOURCE_API
 from supervision.cli.command import RefusedStart
 from supervision.cli.health import Reason, of_actors, of_tree

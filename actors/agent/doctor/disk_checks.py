@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from actors.eviction_manager.eviction_signals import layout_of, read_disks
 from actors.eviction_manager.resources import NODE_DISK
-from actors.eviction_manager.signals import layout_of, read_disks
 from actors.eviction_manager.thresholds import for_layout, watched
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Amount

@@ -15,7 +15,7 @@ import msgspec
 from actors.container_runtime.errors import MissingPrograms, RuntimeSetupError
 from actors.container_runtime.host import look
 from actors.container_runtime.instance import ManagedRuntime
-from actors.container_runtime.presence import warning as absence
+from actors.container_runtime.socket_check import warning as absence
 from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
 from actors.shared.config.endpoints import socket_of

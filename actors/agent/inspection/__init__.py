@@ -17,7 +17,7 @@ label_selector.py         the pods that `-l` chooses (pure)
 pod_rows.py               a pod in one line (pure)
 pod_description.py        a pod in many lines (pure)
 container_description.py  a container in many lines (pure)
-layout.py                 pairs and tables as lines (pure)
+text_layout.py            pairs and tables as lines (pure)
 event_rows.py             events in lines (pure)
 printing.py               prints text and documents, once or again and again
 """

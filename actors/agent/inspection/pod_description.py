@@ -13,8 +13,8 @@ from supervision.cli.text import table, wrapped
 
 from . import event_rows, pod_rows
 from .container_description import Object, described
-from .layout import indent, indented_table, pairs
 from .node_pods import full_name
+from .text_layout import indent, indented_table, pairs
 
 _KINDS: Final = (
     ("Init containers", "initContainers", "initContainerStatuses"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from actors.container_runtime import cleanup, processes
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from actors.shared.linux.systemd import booted
 from supervision.time_scale import scaled
 
@@ -51,7 +51,7 @@ def remove(scope: Scope, pods: Sequence[RuntimePod], *, alone: bool) -> list[str
 def _unmount(scope: Scope) -> list[str]:
     for mount in mounts(scope):
         with suppress(OSError):  # reported below
-            mounting.umount(mount.point, mounting.MNT_DETACH | mounting.UMOUNT_NOFOLLOW)
+            mount_calls.umount(mount.point, mount_calls.MNT_DETACH | mount_calls.UMOUNT_NOFOLLOW)
     return [f"{mount.point} is still mounted" for mount in mounts(scope)]
 
 

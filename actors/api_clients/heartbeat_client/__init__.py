@@ -2,7 +2,7 @@
 
 - `messages`: its messages
 - `actor`: messages in and out
-- `registration`: the Node to register, and the reconciled fields of an existing one; `node_registration` does it
+- `registered_node`: the Node to register, and the reconciled fields of an existing one; `node_registration` does it
 - `lease`, `lease_renewal`: the Lease, and its renewal every quarter of its duration
 - `node_status/`: the status: its inputs and its computation
 - `own_objects`: Node and Lease as the API server answers with them

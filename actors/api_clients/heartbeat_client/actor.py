@@ -79,7 +79,7 @@ class HeartbeatClient(ApiActor):
         self._volumes_due = False
         """The status is written soon for new volumes in use."""
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- start and stop --------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
         """Prepare everything that needs no server, then join."""
         self._warnings = RepeatedWarnings(self.log)

@@ -13,7 +13,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 from .node_status.fact_sources import FactSources
 from .node_status.status import ComputedNode
 from .node_writer import NodeWriter
-from .registration import RETRIES, RegistrationPlan, new_node, reconciled
+from .registered_node import RETRIES, RegistrationPlan, new_node, reconciled
 from .startup_times import StartupTimes, since_boot
 from .status_sync import StatusSync
 

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 import msgspec
 from tornado.httputil import HTTPServerRequest
 
-from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
+from actors.http_servers.tls.client_identity import BadClientCertificate, identity_on
 
 from .reviews import ReviewFailed, Reviews, UserInfo
 

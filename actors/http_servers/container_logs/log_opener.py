@@ -8,7 +8,7 @@ import os
 import stat
 from typing import BinaryIO, Final
 
-from actors.shared.linux.beneath import open_beneath
+from actors.shared.linux.confined_paths import open_beneath
 from supervision.errors import error_text
 
 DOCKER_DIRECTORY: Final = "/var/lib/docker/containers"

@@ -13,7 +13,7 @@ from supervision.errors import error_reason
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
 
-from .listening import listening
+from .listening_sockets import listening
 
 RETRY_SECONDS: Final = 5.0
 """Seconds between attempts, as in the kubelet. The rest of the agent does not wait for the port."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
 
-from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
+from actors.http_servers.tls.client_identity import BadClientCertificate, identity_on
 
 UNAUTHENTICATED_BYTES: Final = 64 * 1024
 """The limit in bytes for unauthenticated callers. A caller with a valid client certificate, such as the API server, or

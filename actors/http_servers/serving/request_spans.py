@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tornado.httputil import HTTPServerRequest
 
-from actors.shared.tracing.propagation import TRACEPARENT, TRACESTATE, read
 from actors.shared.tracing.span import Kind, Span, Value
+from actors.shared.tracing.trace_context import TRACEPARENT, TRACESTATE, read
 from actors.shared.tracing.tracer import OFF, Tracer
 
 from .request_metrics import OTHER

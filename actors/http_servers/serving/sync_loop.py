@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.pod_workers.messages import is_pod_worker
-from actors.shared.cri.silence import RUNTIME
+from actors.shared.cri.service_outage import RUNTIME
 from supervision.protocol import Tree
 
 STALE_SECONDS: Final = 300.0

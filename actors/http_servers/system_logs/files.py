@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.http_servers.serving.http_error import HttpError
-from actors.shared.linux.beneath import UnsafePathError, clean_relative, open_beneath
+from actors.shared.linux.confined_paths import UnsafePathError, clean_relative, open_beneath
 
 _PLAIN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _NOT_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXIO}

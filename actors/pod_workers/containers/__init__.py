@@ -8,7 +8,7 @@ dns.py               resolv.conf and /etc/hosts of pods
 env_files.py         variables from a file that another container of the pod wrote (KEP-3721)
 environment.py       a container's environment: services, objects of the API, literal values, `$(NAME)`
 files.py             files that a pod's containers need on the host: log directory and links, /etc/hosts
-host_addresses.py    the addresses of this node for status.hostIPs of pods
+host_ips.py          the addresses of this node for status.hostIPs of pods
 machine.py           the facts about this machine for the configuration of containers, read once
 memory_qos.py        MemoryQoS (KEP-2570): when the kernel throttles a container, and the memory that it never reclaims
 mounts.py            the CRI mounts of a container

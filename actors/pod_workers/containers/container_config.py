@@ -12,10 +12,10 @@ from actors.pod_workers.phases.actions import Start
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import encode
-from actors.shared.kube.expansion import expand_all
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
-from actors.shared.paced import pieces
+from actors.shared.kube.variable_expansion import expand_all
+from actors.shared.pacing import pieces
 from proto import cri_pb2 as cri
 
 from . import allocation

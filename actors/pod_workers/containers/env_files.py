@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, FileKeySelector
-from actors.shared.linux.beneath import open_beneath, path_of
+from actors.shared.linux.confined_paths import open_beneath, path_of
 from supervision.errors import error_reason
 
 MAX_BYTES = 64 * 1024

@@ -14,12 +14,12 @@ import msgspec
 from actors.api_clients.kube_client.messages import ObjectRef
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, EnvVar, EnvVarSource
-from actors.shared.kube.expansion import check_together, expand
 from actors.shared.kube.meta import FORMER_FIELDS, ResourceFieldSelector
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.resource_fields import ResourceFieldError, resource_field
+from actors.shared.kube.variable_expansion import check_together, expand
 
 from . import env_files
 from .api_objects import Objects

@@ -16,10 +16,10 @@ from typing import Literal
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.linux.beneath import UnsafePathError, make_directories, opened_beneath
+from actors.shared.linux.confined_paths import UnsafePathError, make_directories, opened_beneath
 from actors.shared.linux.directories import make_path
-from actors.shared.linux.links import replace_link
 from actors.shared.linux.removal import have_few_files, remove_tree
+from actors.shared.linux.symlinks import replace_link
 
 from .names import log_directory, log_directory_name, log_link, pod_log_directory
 

@@ -10,8 +10,8 @@ import msgspec
 
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, VolumeMount
-from actors.shared.kube.expansion import expand, named
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.variable_expansion import expand, named
 from actors.shared.kube.volumes import Volume, VolumeSource
 from proto import cri_pb2 as cri
 

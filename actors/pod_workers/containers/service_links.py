@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from actors.shared.paced import pieces
+from actors.shared.pacing import pieces
 
 MASTER_NAMESPACE, MASTER_NAME = "default", "kubernetes"
 _AT_ONCE = 200

@@ -1,7 +1,7 @@
 """Performs the effects: asks other actors and calls the runtime.
 
 admission.py           admission of a pod: asks the container manager, and then mounts the volumes
-claims.py              the resource claims of a pod: its devices by dynamic resource allocation
+resource_claims.py     the resource claims of a pod: its devices by dynamic resource allocation
 cleanup.py             cleans up after a pod: volumes, cgroup, dead containers, logs, its directory
 container_parts.py     collects everything that a container is created from: environment, mounts, limits, security
 container_starter.py   creates and starts sandboxes and containers: builds their configuration, calls the runtime
@@ -26,7 +26,7 @@ shard_metrics.py       metrics of a shard's pods: synchronizations, starts of sa
 spans.py               tracing spans of a pod worker; names and attributes are the kubelet's
 starts.py              starts sandboxes and containers of a pod
 termination.py         stops the containers and sandboxes of a pod, and reports it
-unlisted.py            start and end of pods with running containers that the runtime does not list
+unlisted_pods.py       start and end of pods with running containers that the runtime does not list
 user_ids.py            asks for the IDs of a pod with a user namespace
 volumes.py             the volumes of a running pod
 """

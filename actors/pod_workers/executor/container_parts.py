@@ -13,7 +13,7 @@ from actors.pod_workers.containers import dns, env_files, files
 from actors.pod_workers.containers.api_objects import fetch, runtime_handler
 from actors.pod_workers.containers.container_config import Parts, linux_resources
 from actors.pod_workers.containers.environment import EnvContext, environment, references
-from actors.pod_workers.containers.host_addresses import host_ips
+from actors.pod_workers.containers.host_ips import host_ips
 from actors.pod_workers.containers.machine import thermal_throttles, this_machine
 from actors.pod_workers.containers.memory_qos import TIERED, MemoryQos
 from actors.pod_workers.containers.memory_qos import unified as unified_memory

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT
-from actors.pod_workers.containers.host_addresses import node_ips
+from actors.pod_workers.containers.host_ips import node_ips
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.observation import observed, probed, same
@@ -16,7 +16,7 @@ from actors.pod_workers.pod.orders import with_lost
 from actors.pod_workers.pod.results import RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.unlisted import find_unlisted, needs_process_check
+from actors.pod_workers.pod.unlisted_containers import find_unlisted, needs_process_check
 from actors.prober.messages import PROBER, ProbedPod
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look, look_at

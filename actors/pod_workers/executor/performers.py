@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from actors.pod_workers.phases import effects
 
-from . import admission, claims, cleanup, post_start, resizing, starts, termination, unlisted
+from . import admission, cleanup, post_start, resizing, resource_claims, starts, termination, unlisted_pods
 from .execution import Execution
 
 
@@ -30,7 +30,7 @@ async def _announce(run: Execution, effect: effects.Announce) -> None:
 PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitable[None]]]] = {
     effects.ReadRuntime: _read_runtime,
     effects.ReadRuntimeAgain: _read_runtime_again,
-    effects.AwaitListed: unlisted.await_listed,
+    effects.AwaitListed: unlisted_pods.await_listed,
     effects.Publish: _publish,
     effects.Announce: _announce,
     effects.AskForKillOrder: admission.ask_for_kill_order,
@@ -46,7 +46,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.Count: cleanup.count,
     effects.FreeResources: cleanup.free_requests,
     effects.ReleaseResources: cleanup.release_resources,
-    effects.Unprepare: claims.unprepare,
+    effects.Unprepare: resource_claims.unprepare,
     effects.Unmount: cleanup.unmount,
     effects.Release: cleanup.release,
     effects.RemoveTraces: cleanup.remove_traces,

@@ -15,17 +15,17 @@ import msgspec
 
 from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import allocation
-from actors.pod_workers.phases.phase_table import SPANS, next_step
+from actors.pod_workers.phases.phase_functions import SPANS, next_step
 from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import CallSlow, Interrupted, RoundStarted, RoundSucceeded, TryFailed
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import ContainerInstance, PodView
-from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.calls_in_progress import CallsInProgress
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime

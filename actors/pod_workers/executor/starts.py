@@ -36,12 +36,12 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 from supervision.time_scale import scaled
 
-from . import claims
+from . import resource_claims
 from .execution import Execution
 from .permit import Permit
 from .post_start import hook_after_start
 from .resizing import count_allocated, keep_actuated
-from .unlisted import refuse_second_instance
+from .unlisted_pods import refuse_second_instance
 from .volumes import lost_volumes, mount_lost
 
 START_PATIENCE: Final = 2.0
@@ -107,7 +107,7 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
 async def _prepare_claims(run: Execution) -> bool:
     """Prepare the resource claims, without a permit: a driver that does not answer delays no other pod."""
     try:
-        await claims.prepare(run)
+        await resource_claims.prepare(run)
     except StartFailed as failure:
         run.announce("Warning", failure.reason, failure.message)
         run.report(SandboxFailed(failure.message, run.services.clock()))

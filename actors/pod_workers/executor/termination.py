@@ -25,14 +25,14 @@ from actors.pod_workers.pod.state_values import ContainerInstance
 from actors.shared.cri.crash_loop import next_consecutive_restarts
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, PodRuntime, Sandbox
-from actors.shared.paced import pieces
+from actors.shared.pacing import pieces
 
 from . import instance_marks
 from .container_stops import PreStopObserver, StopFailure, stop_failure, terminate_all
 from .execution import Execution
 from .hanging_stops import end_stuck, shims_of
 from .leftover_processes import end_remains
-from .unlisted import refuse_unlisted_remains
+from .unlisted_pods import refuse_unlisted_remains
 
 LEAST_GRACE_SECONDS = 1
 """The least grace period, in seconds, of the containers of a pod that ends, so that their hooks can begin, also when a

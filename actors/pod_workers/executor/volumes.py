@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from actors.pod_workers.errors import StartFailed
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.results import VolumesMountedAgain
-from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from actors.pod_workers.containers import files
 from actors.pod_workers.executor.pod_worker import PodWorker
 from actors.pod_workers.executor.services import ExecutorContext
-from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainerState
 

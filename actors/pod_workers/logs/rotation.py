@@ -26,7 +26,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.linux.beneath import opened_beneath
+from actors.shared.linux.confined_paths import opened_beneath
 from supervision.errors import error_text
 
 COMPRESS_SECONDS = 120.0

@@ -7,7 +7,7 @@ effects.py              the effects that a phase asks of the executor, as data
 ended.py                the ended phase: the pod has only dead containers and logs on the node
 garbage.py              the last part of a round: garbage collection of dead containers and sandboxes
 next_start.py           when and as which instance a container starts next
-phase_table.py          the function of each phase, and its name in traces
+phase_functions.py      the function of each phase, and its name in traces
 pod_actions.py          computes the next actions for a running pod from the state of the runtime
 rejected.py             the rejected phase: the pod stays until no source has it
 restart_all.py          whether all containers of a pod are restarted (KEP-5532)

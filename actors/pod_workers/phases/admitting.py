@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from actors.pod_workers.pod.phase_transitions import PodWorkerEvent
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import RoundPart
-from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Admit, AskForKillOrder, ReadRuntime
 from .pod_actions import actions_of

@@ -4,10 +4,10 @@ unmounted when the pod is deleted."""
 
 from __future__ import annotations
 
+from actors.pod_workers.pod.phase_transitions import PodWorkerEvent
 from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import RoundPart
-from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import ReadRuntime, RemoveTraces, StopPod, Unmount
 from .garbage import collect

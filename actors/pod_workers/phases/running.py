@@ -11,11 +11,11 @@ import math
 import msgspec
 
 from actors.pod_workers.containers.names import label
+from actors.pod_workers.pod.phase_transitions import PodWorkerEvent
 from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
 from actors.pod_workers.pod.state import SANDBOX, PodState
 from actors.pod_workers.pod.state_values import Attempt, RoundPart
-from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import CriContainerState, PodRuntime, is_running
 from actors.shared.kube.pod import Pod

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.pod_workers.pod.phase_transitions import PodWorkerEvent
 from actors.pod_workers.pod.results import TryFailed
 from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import RoundPart
-from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Count, FreeResources, ReadRuntime, StopPod, Unprepare
 from .step import Step, StepInput

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from actors.pod_workers.pod.phase_transitions import PodWorkerEvent
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.state_values import Retry
-from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.kube.pods import TERMINAL_PHASES
 from actors.shared.kube.times import seconds
 

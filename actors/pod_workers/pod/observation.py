@@ -10,11 +10,11 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
 from actors.status_manager.messages import PodObserved, TerminationStep, Waiting, WorkerPhase
 
+from .phase_transitions import PodWorkerPhase
 from .resize_plan import transitional
 from .runtime import remains, unstopped
 from .state import PodState
-from .table import PodWorkerPhase
-from .unlisted import shown
+from .unlisted_containers import shown
 
 _WORKER_PHASES: dict[PodWorkerPhase, WorkerPhase] = {
     PodWorkerPhase.ADMITTING: "admitting",

@@ -15,11 +15,11 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
+from .phase_transitions import PodWorkerPhase
 from .resize_progress import ResizeProgress, without_request
 from .runtime import lost, lost_meanwhile, with_addresses
 from .state import PodState, replace
 from .state_values import ContainerInstance
-from .table import PodWorkerPhase
 
 
 class PodWanted(PodEvent, frozen=True):

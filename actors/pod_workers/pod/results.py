@@ -15,11 +15,11 @@ from supervision.backoff import RetrySchedule
 
 from .event import PodEvent
 from .orders import with_lost, without_waiting
+from .phase_transitions import PodWorkerEvent
 from .runtime import with_addresses
 from .state import PodState, replace
 from .state_values import PodView, Retry, Round
-from .table import PodWorkerEvent
-from .unlisted import UnlistedContainers
+from .unlisted_containers import UnlistedContainers
 
 RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"

@@ -16,10 +16,10 @@ from actors.shared.kube.resource_claims import has_claims
 from actors.status_manager.messages import Waiting
 
 from .desired_state import DesiredState
+from .phase_transitions import PodWorkerEvent, PodWorkerPhase, step
 from .resize_progress import ResizeProgress
 from .state_values import AcquiredResources, Attempt, ContainerInstance, PodView, Retry, Round, RoundPart, Verdicts
-from .table import PodWorkerEvent, PodWorkerPhase, step
-from .unlisted import UnlistedContainers
+from .unlisted_containers import UnlistedContainers
 
 SANDBOX: Final = ""
 """The key of the sandbox, beside the container names."""

@@ -10,7 +10,7 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.status_manager.messages import Waiting
 
-from .unlisted import NOTHING, UnlistedContainers
+from .unlisted_containers import NOTHING, UnlistedContainers
 
 
 class PodView(msgspec.Struct, frozen=True, kw_only=True):

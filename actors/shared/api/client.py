@@ -80,7 +80,7 @@ class ApiClient:
         """`host:port` of the server, as metrics label it."""
         return self._transport.host
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- start and stop --------------------------------------------------------------------------------------------
     async def renew(self, access: ServerAccess) -> None:
         """Use other credentials and new connections. Watches end; calls under way still complete."""
         await self._transport.renew(access)

@@ -23,7 +23,7 @@ from .feature_gates import GATES
 from .fields import groups, kubelet_configuration
 from .fields.duration import Duration
 from .fields.kubelet_configuration import KubeletConfiguration
-from .flags.table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
+from .flags.flag_table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
 from .validation.rules import rules_of
 
 _DURATION: Final = "duration, such as 30s or 1h30m"

@@ -18,7 +18,7 @@ from .errors import ConfigErrors, ConfigProblem, UsageErrors
 from .fields.duration import Duration
 from .fields.names import is_subdomain
 from .flags import parsing
-from .flags.table import OTHER_FLAGS, OWN_FLAGS
+from .flags.flag_table import OTHER_FLAGS, OWN_FLAGS
 from .flags.values import PARSERS
 from .sources import credential_providers
 from .sources.checkpoints import ConfigCheckpoints, hash_of, instead_of

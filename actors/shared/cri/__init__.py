@@ -27,7 +27,7 @@ pod_lookup.py          reads the sandboxes and containers of one pod from the ru
 program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes
 shims.py               the shims of a containerd, found by their command lines
-silence.py             reports a container runtime or image service that does not answer in `supervise status`
+service_outage.py      reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime
 stats_calls.py         the calls for statistics of containers; statistics of sandboxes come from cgroups
 stats_conversion.py    converts the runtime's statistics to the values of stats.py

@@ -7,7 +7,7 @@ container.py               containers: image, environment, ports, resources, sec
 contents.py                the data of Secrets and ConfigMaps, as bytes by key
 credential_sources.py      sources of projected volumes: trust bundles of the cluster, certificates of pods
 declared_features.py       features that a node declares, so that the scheduler places pods that need them there
-expansion.py               `$(NAME)` in commands, arguments and values (API doc of Container.command)
+variable_expansion.py      `$(NAME)` in commands, arguments and values (API doc of Container.command)
 extended_resources.py      extended resources: resources that plugins, drivers and operators add to a node
 formats.py                 the API's name formats
 go_text.py                 gRPC errors as grpc-go prints them

@@ -1,7 +1,7 @@
 """Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them.
 
 architecture.py      the architecture of this machine, by Go's name for it
-beneath.py           opens and creates user-supplied paths without leaving their directory
+confined_paths.py    opens and creates user-supplied paths without leaving their directory
 cgroup_files.py      the files and directories of one cgroup
 cgroup_hierarchy.py  one mounted cgroup hierarchy: how a cgroup is created and limited in it
 cgroup_limits.py     the limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2
@@ -12,12 +12,12 @@ directories.py       creates directories and missing parents with a given mode
 host_addresses.py    the addresses of this host, from the kernel and from DNS
 huge_page_pools.py   the kernel's pools of huge pages, one for each page size
 inotify.py           watches files and directories with inotify(7), without blocking
-links.py             replaces symbolic links atomically
+symlinks.py          replaces symbolic links atomically
 listener_pid.py      which process listens on a Unix socket
 memory.py            memory of the machine, from /proc/meminfo (proc_meminfo(5))
 mountinfo.py         the mount table, /proc/<pid>/mountinfo
-mounting.py          mount(2) and umount2(2), which Python lacks
-oom.py               oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
+mount_calls.py       mount(2) and umount2(2), which Python lacks
+oom_score.py         oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
 parent_death.py      commands that end together with their parent
 program.py           runs a program beside an actor, and ends it even if another process holds its pipes
 psi.py               pressure stall information (PSI) of the kernel, of a cgroup or of the whole host

@@ -1,8 +1,8 @@
 """Registers a plugin when its socket appears in the directory, and deregisters it when the socket disappears.
 
-Each socket has a task while it exists, so a plugin that never answers delays no other. The number of concurrent
-registrations is limited (places.py), so that thousands of sockets neither block the loop nor fill the memory. The
-answers to plugins are the kubelet's texts.
+Each socket has a task while it exists, so a plugin that never answers delays no other. registration_permits.py limits
+the concurrent registrations, so that thousands of sockets neither block the loop nor fill the memory. The answers
+to plugins are the kubelet's texts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from .identity import PluginIdentity
 from .model import Plugin, PluginError, PluginHandler
-from .places import SLOW_SECONDS, TOO_SLOW, RegistrationPlaces
+from .registration_permits import SLOW_SECONDS, TOO_SLOW, RegistrationPermits
 from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look, stamp_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ POLL_SECONDS: Final = 1.0
 """Seconds between checks while the kernel does not report changes."""
 WATCHED_POLL_SECONDS: Final = 60.0
 SLOW_PAUSE_SECONDS: Final = 5.0
-"""Until a slow socket looks for a free place again. It never queues, so a new socket at its path is seen at once."""
+"""Until a slow socket looks for a free permit again. It never queues, so a new socket at its path is seen at once."""
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 REGISTRATIONS_A_SECOND: Final = 1.0
 BURST: Final = 10
@@ -88,7 +88,7 @@ class PluginWatch:
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
         self._warnings = RepeatedWarnings(actor.log)
-        self._places = RegistrationPlaces(actor)
+        self._permits = RegistrationPermits(actor)
         self._pace: dict[tuple[str, str], TokenBucket] = {}
         """By type and name of the plugin, the oldest first."""
 
@@ -159,7 +159,7 @@ class PluginWatch:
         """Register the plugin, with retries, until something changes."""
         failures = 0
         while not watched.changed.is_set():
-            if watched.slow and self._places.slow_taken:
+            if watched.slow and self._permits.slow_taken:
                 await self._wait(watched, SLOW_PAUSE_SECONDS)
                 continue
             error = await self._register(path, watched)
@@ -184,7 +184,7 @@ class PluginWatch:
         meanwhile."""
         started_at, stamp, error = self._clock(), watched.stamp, TOO_SLOW
         with contextlib.suppress(TimeoutError):
-            async with self._places.place(slow=watched.slow):
+            async with self._permits.permit(slow=watched.slow):
                 if watched.changed.is_set():
                     return ""
                 started_at, stamp = self._clock(), watched.stamp

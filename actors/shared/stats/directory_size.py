@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from actors.shared.linux.beneath import open_beneath
+from actors.shared.linux.confined_paths import open_beneath
 
 PART: Final = 2000
 PART_SECONDS: Final = 0.01

@@ -16,7 +16,7 @@ def start_tracer(actor: Actor, tracing: Tracing | None, node_name: str) -> Trace
         return OFF
     from actors.shared.config.version import KUBERNETES_VERSION
 
-    from .exporting import DEFAULT_ENDPOINT, EVERY_SECONDS, Exporter, Source
+    from .exporter import DEFAULT_ENDPOINT, EVERY_SECONDS, Exporter, Source
     from .sampling import bound_of
     from .tracer import RecordingTracer
 

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Final
 
-from . import propagation
+from . import trace_context
 from .sampling import is_sampled
 from .span import Attributes, Kind, Span, SpanContext
 
@@ -123,7 +123,7 @@ class RecordingTracer(Tracer):
 
     @contextmanager
     def within(self, traceparent: str) -> Iterator[None]:
-        token = _current.set(propagation.read(traceparent))
+        token = _current.set(trace_context.read(traceparent))
         try:
             yield
         finally:
@@ -133,9 +133,9 @@ class RecordingTracer(Tracer):
 def traceparent_of_current() -> str:
     """The current span, for a message to another actor; '' for none."""
     context = _current.get()
-    return propagation.traceparent(context) if context is not None else ""
+    return trace_context.traceparent(context) if context is not None else ""
 
 
 def headers_of(span: Span) -> tuple[tuple[str, str], ...]:
     """The HTTP headers or gRPC metadata that propagate this span."""
-    return () if span is _NOBODY else propagation.headers(span.context)
+    return () if span is _NOBODY else trace_context.headers(span.context)

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from actors.volume_manager.layout import device_link
+from actors.volume_manager.volume_paths import device_link
 
 PLUGIN: Final = "kubernetes.io~csi"
 DATA: Final = "vol_data.json"

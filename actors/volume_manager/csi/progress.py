@@ -8,7 +8,7 @@ import os
 
 import msgspec
 
-from actors.volume_manager.host.links import link_device
+from actors.volume_manager.host.device_links import link_device
 
 from . import record_file, records
 from .model import CsiMount, DevicePaths, RecordState, VolumeRecord

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.volume_manager.host.teardown import is_mounted
-from actors.volume_manager.layout import device_link
+from actors.volume_manager.host.unmounts import is_mounted
+from actors.volume_manager.volume_paths import device_link
 
 from . import record_file
 from .model import (

@@ -29,12 +29,12 @@ from .allocatable import AllocatableCounts
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
 from .errors import CallError, CsiError, ExhaustedError, NotAttachedError, PlainError, is_final, mount_error
-from .expansion import VolumeExpansion
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import PublishedVolume, Records
 from .republishing import Republishing
 from .staging import Staging
+from .volume_expansion import VolumeExpansion
 from .volume_stats import DriverMeasurements
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from actors.shared.linux.beneath import UnsafePathError, clean_relative
+from actors.shared.linux.confined_paths import UnsafePathError, clean_relative
 from actors.shared.linux.removal import remove_tree
-from actors.shared.paced import pieces
+from actors.shared.pacing import pieces
 
 from . import mount_points
 from .downward_fields import File

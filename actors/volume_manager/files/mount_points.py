@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Final
 
 from actors.shared.kube.pod import Pod
-from actors.shared.linux.beneath import UnsafePathError, make_directories, path_of
+from actors.shared.linux.confined_paths import UnsafePathError, make_directories, path_of
 
 MAX_FOLDERS: Final = 64
 """The most directories in one path of a volume of files. A path with thousands would delay the volumes of other

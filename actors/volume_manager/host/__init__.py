@@ -1,14 +1,14 @@
 """System calls of volumes. Those that may hang run in disposable processes: they take and return plain data only.
 
-directories.py    directories of volumes on the agent's own file system, which needs no disposable process
-host_path.py      checks the type of a hostPath, or creates it
-links.py          links of devices in a pod's directory, on the agent's own file system
-memory_mounts.py  volumes in memory: tmpfs and hugetlbfs
-mount_program.py  mounts by the node's mount program, which finds the helper of each file system
-ownership.py      fsGroup: changes the group of a volume's files (API doc, PodSecurityContext)
-propagation.py    mount propagation of the pods' directory: mounts below it reach containers
-subpaths.py       subPath: one file or directory of a volume, bound to a place of its own
-teardown.py       unmounting below a pod's directory, deepest first, and removal of its files
-disk_format.py    a file system on a block device: formatted when the device is empty, checked, mounted
-local_volumes.py  local volumes: the type of a path, and its bind mount in a pod's directory
+directories.py        directories of volumes on the agent's own file system, which needs no disposable process
+host_path.py          checks the type of a hostPath, or creates it
+device_links.py       links of devices in a pod's directory, on the agent's own file system
+memory_mounts.py      volumes in memory: tmpfs and hugetlbfs
+mount_program.py      mounts by the node's mount program, which finds the helper of each file system
+ownership.py          fsGroup: changes the group of a volume's files (API doc, PodSecurityContext)
+mount_propagation.py  mount propagation of the pods' directory: mounts below it reach containers
+subpaths.py           subPath: one file or directory of a volume, bound to a place of its own
+unmounts.py           unmounting below a pod's directory, deepest first, and removal of its files
+disk_format.py        a file system on a block device: formatted when the device is empty, checked, mounted
+local_volumes.py      local volumes: the type of a path, and its bind mount in a pod's directory
 """

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Final
 
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from actors.shared.linux.directories import make_path
 
 from .mount_program import PROGRAM, mount_error
@@ -31,12 +31,12 @@ def bind_volume(source: str, target: str, options: list[str], seconds: float) ->
     real = os.path.realpath(target)
     make_path(target, _DIRECTORY_MODE)
     if not mountinfo.at(real):
-        mounting.bind(source, target, recursive=False)
+        mount_calls.bind(source, target, recursive=False)
     error = ""
     if options:
         remount = ",".join(["bind", "remount", *options])
         error = mount_error([PROGRAM, "-o", remount, source, target], seconds)
     if error:
-        mounting.umount(target)
+        mount_calls.umount(target)
         os.rmdir(target)
     return error

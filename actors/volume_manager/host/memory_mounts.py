@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from actors.shared.linux import huge_page_pools, mountinfo, mounting
+from actors.shared.linux import huge_page_pools, mount_calls, mountinfo
 from actors.shared.linux.directories import make_path
 
 _DIRECTORY_MODE: Final = 0o750
@@ -22,11 +22,11 @@ def mount_memory(path: str, size: int, group: int | None) -> bool:
     options += [f"size={size}"] if size > 0 else []
     make_path(path, _DIRECTORY_MODE)
     try:
-        mounting.mount("tmpfs", path, "tmpfs", options=",".join([*options, "noswap"]))
+        mount_calls.mount("tmpfs", path, "tmpfs", options=",".join([*options, "noswap"]))
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        mounting.mount("tmpfs", path, "tmpfs", options=",".join(options))
+        mount_calls.mount("tmpfs", path, "tmpfs", options=",".join(options))
         return False
     return True
 
@@ -38,7 +38,7 @@ def mount_huge_pages(path: str, page_size: int, group: int | None) -> bool:
     if mounted(path, "hugetlbfs") is None:
         options = "mode=0777" if group is None else f"mode=2777,gid={group}"
         make_path(path, _DIRECTORY_MODE)
-        mounting.mount("nodev", path, "hugetlbfs", options=f"{options},pagesize={page_size}")
+        mount_calls.mount("nodev", path, "hugetlbfs", options=f"{options},pagesize={page_size}")
     return True
 
 

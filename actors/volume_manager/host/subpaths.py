@@ -11,8 +11,8 @@ import os
 import stat
 from typing import Final
 
-from actors.shared.linux import mountinfo, mounting
-from actors.shared.linux.beneath import make_directories, path_of
+from actors.shared.linux import mount_calls, mountinfo
+from actors.shared.linux.confined_paths import make_directories, path_of
 from actors.shared.linux.directories import make_path
 
 _DIRECTORY_MODE: Final = 0o750
@@ -40,7 +40,7 @@ def _bind(fd: int, target: str) -> None:
     for _ in mountinfo.below(mountinfo.read(), target):
         if same_file(fd, target):
             return
-        mounting.umount(target, mounting.UMOUNT_NOFOLLOW | mounting.MNT_DETACH)
+        mount_calls.umount(target, mount_calls.UMOUNT_NOFOLLOW | mount_calls.MNT_DETACH)
     make_target(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
     bind_open(fd, target)
 
@@ -72,7 +72,7 @@ def same_file(fd: int, path: str) -> bool:
 
 def bind_open(fd: int, target: str) -> None:
     """Bind mount an open file or directory to `target`, and check that it is the mounted one. Raises OSError."""
-    mounting.bind(path_of(fd), target)
+    mount_calls.bind(path_of(fd), target)
     if not same_file(fd, target):
-        mounting.umount(target)
+        mount_calls.umount(target)
         raise OSError(errno.ESTALE, "something else was mounted than was opened", target)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actors.volume_manager.layout import PLUGINS
+from actors.volume_manager.volume_paths import PLUGINS
 
 _FOLDER = "kubernetes.io~local-volume"
 

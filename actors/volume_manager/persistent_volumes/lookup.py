@@ -25,7 +25,7 @@ from actors.volume_manager.tools.volume_objects import VolumeObjects
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private, write_private
 
-from .claims import (
+from .volume_claims import (
     ONE_POD,
     ClaimedVolume,
     UnusableVolume,

@@ -6,7 +6,7 @@ files until it is issued.
 - `states`: what is known of one certificate, and what is done next
 - `requests`: the objects of the API, built and read
 - `keys`: makes keys and what they sign, in a disposable process
-- `life`: the life of one certificate, from its first request until the pod's volumes are unmounted
+- `pod_certificate`: one certificate of a pod, from its first request until the pod's volumes are unmounted
 - `certificates`: those of all pods
 - `api`: what a request needs of the API server, through kube_client
 """

@@ -18,7 +18,7 @@ from supervision.actor import Actor
 from supervision.time_scale import scaled
 
 from .api import CertificateApi
-from .life import CertificateLife
+from .pod_certificate import PodCertificate
 from .requests import WantedCertificate
 from .states import PodCredentials
 
@@ -32,7 +32,7 @@ GATE_OFF: Final = f"unimplemented (the feature gate {POD_CERTIFICATE_GATE} is of
 STATES: Final = "kubelet_podcertificate_states"
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Source(msgspec.Struct, frozen=True):
     """A source of a volume of a pod."""
 
     uid: str
@@ -51,7 +51,7 @@ class PodCertificates:
     ) -> None:
         """`changed` is called with a pod's UID when it gets other credentials. `wall`: seconds since 1970."""
         self._actor, self._api, self._changed, self._wall, self._rng = actor, api, changed, wall, rng
-        self._lives: dict[_Place, CertificateLife] = {}
+        self._by_source: dict[_Source, PodCertificate] = {}
         self._shown: set[tuple[str, str]] = set()
         """Signer and state of each gauge."""
 
@@ -59,37 +59,37 @@ class PodCertificates:
         self._actor.every(POLL_SECONDS, self._advance_all, jitter=POLL_JITTER)
 
     def _advance_all(self) -> None:
-        for life in self._lives.values():
-            life.advance()
+        for certificate in self._by_source.values():
+            certificate.advance()
 
     async def credentials(self, pod: Pod, volume: str, index: int, source: VolumeProjection) -> PodCredentials:
         """Of a podCertificate source, the `index`th of the volume. It is requested by the first call."""
-        place = _Place(pod.metadata.uid, volume, index)
-        if place not in self._lives:
-            self._lives[place] = life = self._life(pod, source)
-            life.advance()
-        return await self._lives[place].credentials(scaled(WAIT_SECONDS))
+        key = _Source(pod.metadata.uid, volume, index)
+        if key not in self._by_source:
+            self._by_source[key] = certificate = self._certificate(pod, source)
+            certificate.advance()
+        return await self._by_source[key].credentials(scaled(WAIT_SECONDS))
 
-    def _life(self, pod: Pod, source: VolumeProjection) -> CertificateLife:
+    def _certificate(self, pod: Pod, source: VolumeProjection) -> PodCertificate:
         assert source.podCertificate is not None  # noqa: S101 - the caller chooses such sources
         meta = pod.metadata
         names = ObjectMeta(name=meta.name, namespace=meta.namespace, uid=meta.uid)
         wanted = WantedCertificate(names, pod.spec.serviceAccountName or "default", source.podCertificate)
-        return CertificateLife(self._actor, self._api, wanted, lambda: self._changed(meta.uid), self._wall, self._rng)
+        return PodCertificate(self._actor, self._api, wanted, lambda: self._changed(meta.uid), self._wall, self._rng)
 
     def request_changed(self, ref: ObjectRef) -> None:
         """A PodCertificateRequest of this node has changed, or is gone."""
-        for life in self._lives.values():
-            if life.wanted.pod.namespace == ref.namespace and life.awaits(ref.name):
-                life.advance()
+        for certificate in self._by_source.values():
+            if certificate.wanted.pod.namespace == ref.namespace and certificate.awaits(ref.name):
+                certificate.advance()
 
     def forget(self, uid: str) -> None:
         """The pod's volumes are unmounted."""
-        for place in [place for place in self._lives if place.uid == uid]:
-            self._lives.pop(place).end()
+        for key in [key for key in self._by_source if key.uid == uid]:
+            self._by_source.pop(key).end()
 
     def measure(self) -> None:
-        counts = Counter((life.wanted.source.signerName, life.metric_state()) for life in self._lives.values())
+        counts = Counter((one.wanted.source.signerName, one.metric_state()) for one in self._by_source.values())
         for signer, state in self._shown - counts.keys():
             self._actor.metrics.drop(STATES, signer_name=signer, state=state)
         self._shown = set(counts)

@@ -1,7 +1,7 @@
 """The tools of mounters. `volume_tools.py` has them as one value, `VolumeTools`.
 
-- `disposable_calls`: system calls that may hang
-- `memory_mounts`: tmpfs for emptyDir, secret and projected volumes
+- `system_calls`: system calls that may hang
+- `tmpfs_mounts`: tmpfs for emptyDir, secret and projected volumes
 - `local_devices`: file systems on devices of this node
 - `fs_group`: ownership by the pod's fsGroup
 - `volume_objects`: objects and tokens of the API server

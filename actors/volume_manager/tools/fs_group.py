@@ -9,7 +9,7 @@ from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
-from .disposable_calls import CallFailed, DisposableCalls
+from .system_calls import CallFailed, DisposableCalls
 
 SLICE_SECONDS: Final = 10.0
 """One disposable process works for this long and the next one continues, so that none counts as hung and other volumes

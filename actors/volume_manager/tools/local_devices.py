@@ -6,11 +6,11 @@ import os
 from typing import Any, Final
 
 from actors.shared.keyed_locks import KeyedLocks
-from actors.volume_manager.host.teardown import is_mounted
+from actors.volume_manager.host.unmounts import is_mounted
 from supervision.actor import Actor
 from supervision.errors import error_text
 
-from .disposable_calls import DisposableCalls
+from .system_calls import DisposableCalls
 
 PLUGIN_DIR: Final = "kubernetes.io~local-volume"
 FORMAT_SECONDS: Final = 300.0
@@ -18,7 +18,7 @@ FORMAT_SECONDS: Final = 300.0
 _DEADLINE: Final = 4 * FORMAT_SECONDS
 RETRY_SECONDS: Final = 60.0
 _MOUNT: Final = "actors.volume_manager.host.disk_format:mount_device"
-_UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
+_UNMOUNT: Final = "actors.volume_manager.host.unmounts:unmount_all"
 
 
 class LocalDevices:

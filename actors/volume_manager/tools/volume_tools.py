@@ -9,17 +9,17 @@ import msgspec
 from actors.volume_manager.csi.volumes import CsiVolumes
 from actors.volume_manager.pod_certificates.certificates import PodCertificates
 
-from .disposable_calls import DisposableCalls
 from .fs_group import FsGroup
 from .local_devices import LocalDevices
-from .memory_mounts import MemoryMounts
 from .node_allocatable import AllocatableLookup
+from .system_calls import DisposableCalls
+from .tmpfs_mounts import TmpfsMounts
 from .volume_objects import VolumeObjects
 
 
 class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):
     calls: DisposableCalls
-    memory: MemoryMounts
+    memory: TmpfsMounts
     fs_group: FsGroup
     local_devices: LocalDevices
     allocatable: AllocatableLookup

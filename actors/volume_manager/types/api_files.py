@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import VolumeProjection
-from actors.shared.linux.beneath import UnsafePathError
+from actors.shared.linux.confined_paths import UnsafePathError
 from actors.volume_manager.files import atomic, mount_points, projections
 from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.downward_fields import DEFAULT_MODE

@@ -12,9 +12,9 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.files.projections import PodTokenRequest
-from actors.volume_manager.layout import volume_path
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, UnusableVolume
+from actors.volume_manager.persistent_volumes.volume_claims import ClaimedVolume, UnusableVolume
 from actors.volume_manager.tools.volume_tools import VolumeTools
+from actors.volume_manager.volume_paths import volume_path
 
 
 class PodContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from actors.volume_manager.csi.model import (
     volume_dir,
 )
 from actors.volume_manager.failure_texts import MountError
-from actors.volume_manager.persistent_volumes.claims import BLOCK, ClaimedVolume, VolumeClaimError, checked_name
+from actors.volume_manager.persistent_volumes.volume_claims import BLOCK, ClaimedVolume, VolumeClaimError, checked_name
 from actors.volume_manager.tools.volume_tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType

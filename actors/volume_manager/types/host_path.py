@@ -7,7 +7,12 @@ from typing import ClassVar, Final
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import HOST_PATH_TYPES, HostPathVolumeSource, Volume
 from actors.volume_manager.failure_texts import CHECK_OPTIONS, MountError
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, UnusableVolume, checked_path, mount_options
+from actors.volume_manager.persistent_volumes.volume_claims import (
+    ClaimedVolume,
+    UnusableVolume,
+    checked_path,
+    mount_options,
+)
 from actors.volume_manager.tools.volume_tools import VolumeTools
 
 from .base import Mounter, PendingVolume, Plan, PodContext, RejectedVolume, VolumeType

@@ -10,22 +10,22 @@ from actors.shared.kube.persistent_volumes import LocalVolumeSource
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from actors.volume_manager.failure_texts import MAP_BLOCK, MOUNT_DEVICE, NEW_MOUNTER, MountError
+from actors.volume_manager.host.device_links import link_device
 from actors.volume_manager.host.directories import DIRECTORY_MODE
-from actors.volume_manager.host.links import link_device
 from actors.volume_manager.host.local_volumes import DEVICE
-from actors.volume_manager.host.teardown import is_mounted, mounts_below
-from actors.volume_manager.layout import device_link
+from actors.volume_manager.host.unmounts import is_mounted, mounts_below
 from actors.volume_manager.persistent_volumes import first_mount
-from actors.volume_manager.persistent_volumes.claims import (
+from actors.volume_manager.persistent_volumes.volume_claims import (
     ClaimedVolume,
     VolumeClaimError,
     checked_name,
     checked_path,
     mount_options,
 )
-from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS, CallFailed
 from actors.volume_manager.tools.local_devices import PLUGIN_DIR
+from actors.volume_manager.tools.system_calls import MOUNT_SECONDS, CallFailed
 from actors.volume_manager.tools.volume_tools import VolumeTools
+from actors.volume_manager.volume_paths import device_link
 from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, VolumeType
@@ -35,7 +35,7 @@ PLUGIN: Final = "kubernetes.io/local-volume"
 _FS_TYPE: Final = re.compile(r"[A-Za-z0-9_-]*\Z")
 _KIND: Final = "actors.volume_manager.host.local_volumes:kind_of"
 _BIND: Final = "actors.volume_manager.host.local_volumes:bind_volume"
-_UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
+_UNMOUNT: Final = "actors.volume_manager.host.unmounts:unmount_all"
 
 
 class Local(Mounter, frozen=True, kw_only=True):

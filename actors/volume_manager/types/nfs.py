@@ -6,8 +6,13 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import NFSVolumeSource, Volume
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name, mount_options
-from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS
+from actors.volume_manager.persistent_volumes.volume_claims import (
+    ClaimedVolume,
+    VolumeClaimError,
+    checked_name,
+    mount_options,
+)
+from actors.volume_manager.tools.system_calls import MOUNT_SECONDS
 from actors.volume_manager.tools.volume_tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
-from actors.volume_manager.layout import is_name
-from actors.volume_manager.persistent_volumes.claims import (
+from actors.volume_manager.persistent_volumes.volume_claims import (
     ClaimedVolume,
     UnusableVolume,
     VolumeClaimError,
     check_use,
     claim_error,
 )
+from actors.volume_manager.volume_paths import is_name
 
 from . import (
     claim,

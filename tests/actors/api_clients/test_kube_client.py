@@ -28,7 +28,7 @@ from actors.pod_config.messages import SourcePod, SourcePods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.tracing.exporting import EVERY_SECONDS
+from actors.shared.tracing.exporter import EVERY_SECONDS
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.process_messages import Hello, ServiceState
 from supervision.protocol import FORK_SERVER

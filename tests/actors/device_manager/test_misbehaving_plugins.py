@@ -18,7 +18,7 @@ from actors.device_manager import inventory, plugin_client, plugins, registratio
 from actors.device_manager.inventory import Device
 from actors.device_manager.messages import DevicesAllocated
 from actors.device_manager.registration_service import CALLS_OF_A_CONNECTION
-from actors.shared.plugins.places import AT_ONCE, HURRIED_SECONDS
+from actors.shared.plugins.registration_permits import AT_ONCE, HURRIED_SECONDS
 from proto import device_plugin_pb2 as api
 from proto import device_plugin_pb2_grpc as stubs
 from tests.support.device_node import THING, Node
@@ -205,15 +205,15 @@ async def test_many_registrations_that_hang_keep_no_plugin_waiting(node: Node) -
                     version="v1beta1", endpoint=f"{number}.sock", resource_name=f"vendor.test/{number}"
                 )
                 calls.append(stub.Register.future(request, timeout=60, wait_for_ready=True))
-            places = node.harness.actor._devices.node.plugins._dials._places
-            await node.harness.wait(lambda: places._waiting == count - AT_ONCE, "others wait", timeout=30)
+            permits = node.harness.actor._devices.node.plugins._dials._permits
+            await node.harness.wait(lambda: permits._waiting == count - AT_ONCE, "others wait", timeout=30)
             with node.plugin(resource=OTHER).running() as other:
                 joining = asyncio.ensure_future(node.join(other))
-                await node.harness.wait(lambda: places._waiting == count + 1 - AT_ONCE, "the good one", timeout=30)
+                await node.harness.wait(lambda: permits._waiting == count + 1 - AT_ONCE, "the good one", timeout=30)
                 for number in range(1, count // AT_ONCE + 1):
                     await node.harness.advance(HURRIED_SECONDS)
                     left = max(0, count + 1 - (number + 1) * AT_ONCE)
-                    await node.harness.wait(lambda left=left: places._waiting <= left, timeout=30)  # type: ignore[misc]
+                    await node.harness.wait(lambda left=left: permits._waiting <= left, timeout=30)  # type: ignore[misc]
                 await asyncio.wait_for(joining, 30)
                 await gets_a_device(node, "u")
                 hurried = "other plugins wait for their turn"

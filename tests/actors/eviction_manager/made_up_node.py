@@ -28,7 +28,7 @@ from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods,
 from supervision.testing.harness import Harness
 from supervision.testing.virtual_clock import VirtualClock
 
-DISKS = "actors.eviction_manager.signals:read_disks"
+DISKS = "actors.eviction_manager.eviction_signals:read_disks"
 MEASURE = "actors.shared.stats.disk:measure_pods"
 CONTAINER_ID = "c0ffee" * 4
 

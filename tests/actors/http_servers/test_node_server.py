@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from actors.cert_manager import self_signed
 from actors.cert_manager.messages import ServingCertificate
 from actors.shared.config.fields.groups import Tracing
-from actors.shared.tracing.exporting import EVERY_SECONDS
+from actors.shared.tracing.exporter import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, Pods
 from supervision.errors import AskError
 from supervision.protocol import (

@@ -13,7 +13,7 @@ from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.tracing.exporting import EVERY_SECONDS
+from actors.shared.tracing.exporter import EVERY_SECONDS
 from supervision.protocol import GetMetrics
 from supervision.testing.harness import Harness
 from tests.support.collector import Collector, Received

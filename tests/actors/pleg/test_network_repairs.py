@@ -15,7 +15,7 @@ from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.messages import PodNetwork
 from actors.pleg.network_repairs import NOTICE_SECONDS, NetworkRepairs
 from actors.pleg.runtime_health import NETWORK
-from actors.pleg.runtime_reloads import PAUSES
+from actors.pleg.runtime_restarts import PAUSES
 from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.config.agent import Agent
 from supervision.actor import DisposableError

@@ -16,8 +16,8 @@ from actors.pleg import runtime_repairs, status_calls
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.hanging_starts import HANGS_SECONDS
 from actors.pleg.messages import ContainersUnlisted, GetRuntimePods, PodNetwork, StartHangs
-from actors.pleg.runtime_reloads import PAUSES
 from actors.pleg.runtime_repairs import ROOM_BYTES, SWEEP_SHIMS
+from actors.pleg.runtime_restarts import PAUSES
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration

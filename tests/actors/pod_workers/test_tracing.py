@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.image_manager.messages import EnsureImage
-from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Span
+from actors.shared.tracing.trace_context import read
 from actors.shared.tracing.tracer import RecordingTracer
 from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, container, pod

@@ -17,7 +17,7 @@ from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObjec
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import host_path, local_volumes, propagation
+from actors.volume_manager.host import host_path, local_volumes, mount_propagation
 from actors.volume_manager.messages import (
     MountVolumes,
     UnmountVolumes,
@@ -47,7 +47,7 @@ class Node:
     """A volume manager, and what the API server has by path; None: it is away."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+        monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
         self.root = root
         self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
         self.refusals = 0

@@ -18,7 +18,7 @@ from actors.volume_manager.csi.csi_node import MIGRATED, new_csi_node, with_driv
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import Driver
 from actors.volume_manager.csi.node_objects import NodeObjects
-from actors.volume_manager.host import propagation
+from actors.volume_manager.host import mount_propagation
 from supervision.actor import Actor
 from supervision.testing.harness import Harness
 
@@ -80,7 +80,7 @@ def manager(root: Path, server: Server) -> Harness[VolumeManager]:
 async def test_a_csi_node_is_created_without_drivers_once_the_node_is_registered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
     server = Server()
     harness = manager(tmp_path, server)
     with caplog.at_level(logging.WARNING):

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 from actors.volume_manager.tools import local_devices
-from actors.volume_manager.tools.disposable_calls import DisposableCalls
 from actors.volume_manager.tools.local_devices import PLUGIN_DIR, RETRY_SECONDS, LocalDevices
+from actors.volume_manager.tools.system_calls import DisposableCalls
 from actors.volume_manager.tools.volume_tools import VolumeTools
 from actors.volume_manager.types import local
 from supervision.actor import Actor

@@ -17,7 +17,7 @@ from actors.pod_workers.messages import RetryMounts
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import memory_mounts, propagation
+from actors.volume_manager.host import memory_mounts, mount_propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from actors.volume_manager.pod_certificates import certificates
 from actors.volume_manager.pod_certificates.api import MAKE
@@ -39,7 +39,7 @@ class Node:
     """A volume manager, and the requests that the API server has by name."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, gate: bool = True) -> None:
-        monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+        monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
         monkeypatch.setattr(memory_mounts, "mount_memory", _no_tmpfs)
         config = KubeletConfiguration(featureGates={"PodCertificateRequest": gate})
         self.agent = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False, config=config)

@@ -16,7 +16,7 @@ from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import RetryMounts, worker_of
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import memory_mounts, propagation
+from actors.volume_manager.host import memory_mounts, mount_propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from actors.volume_manager.volume_refresh import RETRY_SECONDS, TOKEN_SECONDS
 from supervision.testing.harness import Harness
@@ -40,7 +40,7 @@ class Node:
     """A volume manager, and what the API server has."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, clock: VirtualClock | None = None) -> None:
-        monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+        monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
         context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False)
         arguments = {"clock": clock} if clock else {}
         self.harness = Harness(

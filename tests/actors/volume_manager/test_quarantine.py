@@ -10,7 +10,7 @@ import pytest
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import POLICY
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import propagation
+from actors.volume_manager.host import mount_propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -49,7 +49,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             raise Poison
         return await set_up(self, wanted, tools)
 
-    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
     monkeypatch.setattr(EmptyDir, "set_up", poisoned)
     return tmp_path
 

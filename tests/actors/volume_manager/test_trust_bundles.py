@@ -15,7 +15,7 @@ from actors.pod_workers.messages import RetryMounts
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import memory_mounts, propagation
+from actors.volume_manager.host import memory_mounts, mount_propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from supervision.testing.harness import Harness
 from supervision.testing.virtual_clock import VirtualClock
@@ -42,7 +42,7 @@ def _no_tmpfs(path: str, size: int, group: int | None) -> bool:
 
 class Node:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, gates: dict[str, bool]) -> None:
-        monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+        monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
         monkeypatch.setattr(memory_mounts, "mount_memory", _no_tmpfs)
         config = KubeletConfiguration(featureGates=gates)
         agent = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False, config=config)

@@ -15,7 +15,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.linux.removal import FEW_FILES
 from actors.volume_manager import teardown
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import memory_mounts, propagation
+from actors.volume_manager.host import memory_mounts, mount_propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -46,7 +46,7 @@ def pod(*volumes, **spec):
 
 @pytest.fixture
 def manager(tmp_path, monkeypatch):
-    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
     monkeypatch.setattr(memory_mounts, "mount_memory", lambda *_: True)
     return start(tmp_path)
 
@@ -246,7 +246,7 @@ async def test_a_volume_with_many_files_is_removed_by_its_own_process(manager):
 
 async def test_a_failed_removal_is_reported_and_can_be_repeated(manager, monkeypatch):
     monkeypatch.setattr(teardown, "have_few_files", lambda directories: False)
-    manager.disposables["actors.volume_manager.host.teardown:remove_volumes"] = DisposableError(
+    manager.disposables["actors.volume_manager.host.unmounts:remove_volumes"] = DisposableError(
         "OSError", "disk on fire"
     )
     async with manager:
@@ -389,7 +389,7 @@ async def test_a_slow_mount_stays_unless_its_own_worker_reports_without_the_pod(
 
 async def test_an_orphan_that_cannot_be_removed_is_logged_once_and_retried_each_minute(manager, tmp_path, caplog):
     orphan(tmp_path)
-    manager.disposables["actors.volume_manager.host.teardown:remove_pod_dir"] = DisposableError("OSError", "busy")
+    manager.disposables["actors.volume_manager.host.unmounts:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:
         for worker in range(2):
             await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
@@ -408,7 +408,7 @@ async def unremoved(manager):
 
 async def test_an_orphan_that_another_process_removes_is_no_error_any_more(manager, tmp_path):
     directory = orphan(tmp_path)
-    manager.disposables["actors.volume_manager.host.teardown:remove_pod_dir"] = DisposableError("OSError", "busy")
+    manager.disposables["actors.volume_manager.host.unmounts:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:
         for worker in range(2):
             await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))

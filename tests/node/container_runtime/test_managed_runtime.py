@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from actors.api_clients.heartbeat_client import managed_network
-from actors.container_runtime import cleanup, importing, processes
+from actors.container_runtime import cleanup, image_import, processes
 from actors.container_runtime.errors import RuntimeSetupError
 from actors.container_runtime.host_setup import prepare
 from actors.shared.cri.client import CriClient
@@ -125,8 +125,8 @@ async def test_containers_survive_a_crash_of_containerd(real_runtime: RealRuntim
 
 
 async def test_images_are_imported_once(real_runtime: RealRuntime) -> None:
-    assert await asyncio.to_thread(importing.ensure_images, real_runtime.instance, real_runtime.host)
-    assert not await asyncio.to_thread(importing.ensure_images, real_runtime.instance, real_runtime.host)
+    assert await asyncio.to_thread(image_import.ensure_images, real_runtime.instance, real_runtime.host)
+    assert not await asyncio.to_thread(image_import.ensure_images, real_runtime.instance, real_runtime.host)
 
 
 async def test_preparing_again_changes_nothing_under_a_running_containerd(real_runtime: RealRuntime) -> None:

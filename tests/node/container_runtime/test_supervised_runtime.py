@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.container_runtime import importing
+from actors.container_runtime import image_import
 from actors.container_runtime.host import look
 from actors.container_runtime.host_setup import prepare
 from actors.container_runtime.instance import ManagedRuntime
@@ -52,7 +52,7 @@ def runtime() -> Iterator[RealRuntime]:
     made = RealRuntime(base, look(str(base), os.environ.get(SEARCH, "")))
     try:
         prepare(made.instance, made.host)
-        assert importing.ensure_images(made.instance, made.host)
+        assert image_import.ensure_images(made.instance, made.host)
         yield made
     finally:
         left = made.purge()

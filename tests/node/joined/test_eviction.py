@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from actors.eviction_manager.signals import pid_signals
+from actors.eviction_manager.eviction_signals import pid_signals
 from actors.shared.linux.memory import total_memory
 from tests.node.joined.test_pod_features import within
 from tests.support.api_connection import Obj

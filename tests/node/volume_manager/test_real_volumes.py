@@ -13,7 +13,7 @@ import pytest
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.declaration import when_killed
 from actors.volume_manager.host.subpaths import bind_subpath
@@ -201,7 +201,7 @@ async def orphan_scenario(root):
     (precious / "data").write_text("keep me")
     place = root / "pods/dead/volumes/kubernetes.io~csi/pv/mount"
     place.mkdir(parents=True)
-    mounting.bind(str(precious), str(place))
+    mount_calls.bind(str(precious), str(place))
     async with start(root) as manager:
         await manager.deliver(KnownPods("pod_workers/worker/0", 1, []))
         await manager.advance(11)
@@ -217,8 +217,8 @@ async def stuck_scenario(root):
         other = root / "other"
         other.mkdir()
         (other / "data").write_text("keep me")
-        mounting.bind(str(other), answer.paths["data"])
-        manager.disposables["actors.volume_manager.host.teardown:unmount_all"] = lambda **_: None
+        mount_calls.bind(str(other), answer.paths["data"])
+        manager.disposables["actors.volume_manager.host.unmounts:unmount_all"] = lambda **_: None
         failed = await manager.deliver(UnmountVolumes(UID))
         assert isinstance(failed, VolumesFailed)
         assert answer.paths["data"] in failed.message
@@ -285,7 +285,7 @@ async def race_scenario(root):
                 continue
             assert os.listdir(target) != ["outside"], "the host was given to the container"
             bound += 1
-            mounting.umount(target, mounting.MNT_DETACH)
+            mount_calls.umount(target, mount_calls.MNT_DETACH)
     finally:
         swapper.kill()
         swapper.wait(5)

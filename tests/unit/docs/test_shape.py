@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.pod_workers.pod.table import TRANSITIONS
+from actors.pod_workers.pod.phase_transitions import TRANSITIONS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -21,7 +21,7 @@ MOST_LINES = 400
 MOST_LINES_OF_A_TEST = 500
 MOST_LINES_OF_A_FUNCTION = 60
 TABLES = {
-    "actors/shared/config/flags/table.py",
+    "actors/shared/config/flags/flag_table.py",
     "actors/shared/config/fields/kubelet_configuration.py",
     "actors/shared/config/feature_gates.py",
 }

@@ -10,7 +10,7 @@ import pytest
 from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.overdue_kills import LEAST_SECONDS, REASON, OverdueKills, overdue_after
-from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor

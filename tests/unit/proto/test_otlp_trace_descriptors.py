@@ -8,7 +8,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from actors.shared.tracing.exporting import METHOD
+from actors.shared.tracing.exporter import METHOD
 from proto import otlp_trace_pb2
 
 FACTS = Path(__file__).with_name("otlp_trace_facts.txt")

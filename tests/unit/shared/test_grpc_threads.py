@@ -11,8 +11,8 @@ from actors.prober.grpc_probe import probe_grpc
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
 from actors.shared.grpc_threads import ensure_threads
-from supervision import scarcity
-from supervision.scarcity import THREADS
+from supervision import thread_shortage
+from supervision.thread_shortage import THREADS
 
 
 class Host:
@@ -51,7 +51,7 @@ def test_threads_are_tried_out_together_until_there_is_room_for_all(monkeypatch:
 
 
 async def test_without_room_the_runtime_is_unavailable_and_a_probe_errs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scarcity, "THREADS", 2)
+    monkeypatch.setattr(thread_shortage, "THREADS", 2)
     Host(monkeypatch, 1)
     with pytest.raises(Unavailable, match="no room for more threads"):
         await CriClient("/nowhere").version()

@@ -14,7 +14,7 @@ from supervision.fork_server.disposables import (
     Disposables,
 )
 from supervision.fork_server.loop import Loop, ScheduledCall
-from supervision.fork_server.oom import OomKills
+from supervision.fork_server.oom_kills import OomKills
 from supervision.process_messages import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from supervision import time_scale
 from supervision.fork_server.policies import Policies
-from supervision.process.running import is_logged
+from supervision.process.actor_runner import is_logged
 from supervision.spec import ChildSpec, Policy
 from supervision.supervisor.policy_rules import wrong_policies
 

@@ -10,7 +10,7 @@ from actors.shared.config.errors import MASKED
 from actors.shared.config.fields.groups import MemoryReservation, Taint, VModule
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .table import FLAGS, Flag
+from .flag_table import FLAGS, Flag
 
 CERT_DIR: Final = "cert-dir"
 _SEPARATORS: Final = {"less_map": "<", "headers": ":"}

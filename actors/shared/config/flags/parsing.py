@@ -12,7 +12,7 @@ from typing import Any, Final
 from actors.shared.config.errors import MASKED, ConfigProblem, UsageErrors, shown
 from supervision.documents.suggestions import did_you_mean
 
-from .table import ALIASES, FLAGS, REMOVED, Flag, RemovedFlag
+from .flag_table import ALIASES, FLAGS, REMOVED, Flag, RemovedFlag
 from .values import PARSERS
 
 _SHORT: Final = {"v": "v", "h": "help"}

@@ -8,7 +8,7 @@ from typing import Final
 from actors.shared.config.documentation import entries, flag_text
 from actors.shared.config.explanation import shown_default
 
-from .table import CADVISOR, FILES, FLAGS, GENERAL, IMAGES, NODE, OWN, SERVER, Flag
+from .flag_table import CADVISOR, FILES, FLAGS, GENERAL, IMAGES, NODE, OWN, SERVER, Flag
 
 _CONFIGURED: Final = "Fields of the configuration that also have a flag"
 _DEPRECATED: Final = "Deprecated as flags: set these fields in the file given to --config"

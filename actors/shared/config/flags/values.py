@@ -16,7 +16,7 @@ from actors.shared.config.fields.booleans import FALSE, TRUE
 from actors.shared.config.fields.duration import Duration
 from actors.shared.kube import quantity
 
-from .table import Kind
+from .flag_table import Kind
 
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F_]+)|0[bB]([01_]+)|0[oO]?([0-7_]+)|([0-9][0-9_]*))\Z", re.ASCII)
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

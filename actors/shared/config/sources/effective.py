@@ -9,7 +9,7 @@ import msgspec
 
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
-from actors.shared.config.flags.table import FLAGS
+from actors.shared.config.flags.flag_table import FLAGS
 from actors.shared.config.validation import rules
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.config.validation.unsupported import without_effect

@@ -19,7 +19,7 @@ from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import OWN_VERSION, git_version
 from supervision.errors import error_reason
 
-from . import layout, lock_file, preflight
+from . import lock_file, preflight, state_directories
 from .kernel_tunables import set_all
 from .selinux_labels import label_plugin_directories
 
@@ -45,7 +45,7 @@ def prepare(
     if agent.flags.get("lock-file"):
         # this process and its children hold it until they end
         lock_file.acquire(agent.flags["lock-file"], say=say)
-    layout.make(agent, made)
+    state_directories.make(agent, made)
     labels = label_plugin_directories(agent)
     tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
     return [*agent.warnings, *preflight.warnings(agent, host), *limits(agent), *labels, *tunables]

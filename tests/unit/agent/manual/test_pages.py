@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent import command, manual, subcommands
-from actors.shared.config.flags.table import FLAGS
+from actors.shared.config.flags.flag_table import FLAGS
 
 
 @pytest.fixture(scope="module")

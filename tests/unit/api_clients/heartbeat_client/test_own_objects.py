@@ -23,7 +23,7 @@ from actors.api_clients.heartbeat_client.node_status.facts import (
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
 from actors.api_clients.heartbeat_client.node_status.status import compute, difference
 from actors.api_clients.heartbeat_client.own_objects import read_lease, read_node
-from actors.api_clients.heartbeat_client.registration import RegistrationPlan, reconciled
+from actors.api_clients.heartbeat_client.registered_node import RegistrationPlan, reconciled
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.http_servers.serving.sync_loop import DOWN_SECONDS, STALE_SECONDS, SyncLoop
-from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
+from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
 from supervision.protocol import ActorState, Tree, Trouble
 
 

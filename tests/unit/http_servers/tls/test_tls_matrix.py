@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actors.cert_manager.messages import ServingCertificate
 from actors.http_servers.tls import openssl
-from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
+from actors.http_servers.tls.client_identity import BadClientCertificate, identity_on
 from actors.http_servers.tls.context import ServerContext, server_context
 from actors.shared.config.fields import tls as names
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration

@@ -13,10 +13,10 @@ from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.pod_workers.containers import api_objects, service_links
 from actors.pod_workers.containers.api_objects import Objects
 from actors.pod_workers.containers.environment import EnvContext, Environment, environment, references
-from actors.pod_workers.containers.host_addresses import wanted
+from actors.pod_workers.containers.host_ips import wanted
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
-from actors.shared.kube.expansion import ExpansionError, expand_all
+from actors.shared.kube.variable_expansion import ExpansionError, expand_all
 
 PLACE = EnvContext(node_name="n")
 

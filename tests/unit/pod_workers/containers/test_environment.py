@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.pod_workers.containers.environment import EnvContext, environment
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
-from actors.shared.kube.expansion import expand
+from actors.shared.kube.variable_expansion import expand
 
 PLACE = EnvContext(
     node_name="n", host_ips=["1.2.3.4"], pod_ips=["10.0.0.5", "fd00::5"], allocatable={"cpu": 1500, "memory": 2**30}

@@ -14,7 +14,7 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
-from actors.shared.linux.beneath import UnsafePathError
+from actors.shared.linux.confined_paths import UnsafePathError
 from actors.shared.linux.removal import FEW_BYTES
 
 POD = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="u"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from actors.pod_workers.executor.performers import PERFORMS
 from actors.pod_workers.phases.effects import Effect
-from actors.pod_workers.phases.phase_table import DECIDES
-from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.pod_workers.phases.phase_functions import DECIDES
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 
 
 def test_each_effect_is_performed_by_one_function():

@@ -27,7 +27,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
-from actors.shared.linux.beneath import UnsafePathError
+from actors.shared.linux.confined_paths import UnsafePathError
 
 NOW = 1_780_000_000.0
 OLD = [f"0.log.2026010{day}-000000" for day in range(1, 7)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.pod.orders import KillOrdered, PodRemoved
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.results import Interrupted, RuntimeObserved, UnlistedFound
-from actors.pod_workers.pod.table import PodWorkerPhase
-from actors.pod_workers.pod.unlisted import UnlistedContainers
+from actors.pod_workers.pod.unlisted_containers import UnlistedContainers
 from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
 

@@ -16,6 +16,7 @@ from actors.pod_workers.phases.effects import (
     Unmount,
 )
 from actors.pod_workers.pod.orders import KillOrdered, PodRemoved, PodWanted, ProbeDecided, RuntimeChanged
+from actors.pod_workers.pod.phase_transitions import TRANSITIONS, PodWorkerPhase
 from actors.pod_workers.pod.results import (
     Admitted,
     Forgotten,
@@ -28,7 +29,6 @@ from actors.pod_workers.pod.results import (
     Unmounted,
 )  # fmt: skip
 from actors.pod_workers.pod.starts import ContainerFailed, SandboxFailed
-from actors.pod_workers.pod.table import TRANSITIONS, PodWorkerPhase
 from actors.shared.cri.model import CriContainerState
 from actors.shared.kube.codec import encode
 from tests.support.pod_states import NOW, box, decide, pod, ran, runtime, wanted

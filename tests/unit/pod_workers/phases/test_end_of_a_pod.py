@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from actors.pod_workers.pod.orders import PodRemoved
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.results import Forgotten, Refused, Released, RuntimeObserved, TryFailed, Unmounted
-from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import (
     NOW,

@@ -7,12 +7,12 @@ import msgspec
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.results import RoundStarted, RuntimeModified, RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartStarted, SandboxFailed
 from actors.pod_workers.pod.state import SANDBOX, PodState, replace
 from actors.pod_workers.pod.state_values import PodView
-from actors.pod_workers.pod.table import PodWorkerPhase
-from actors.pod_workers.pod.unlisted import UnlistedContainers
+from actors.pod_workers.pod.unlisted_containers import UnlistedContainers
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container
 from tests.support.pod_states import NOW, box, decide, effects, pod, ran, rested, running, runtime

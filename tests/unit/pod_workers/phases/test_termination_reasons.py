@@ -6,7 +6,7 @@ import msgspec
 
 from actors.pod_workers.phases.effects import Announce
 from actors.pod_workers.phases.termination_reasons import DEADLINE_EXCEEDED, OVERDUE
-from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.pod import PodStatus
 from tests.support.pod_states import NOW, box, decide, pod, ran, running, wanted

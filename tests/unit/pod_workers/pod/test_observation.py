@@ -8,11 +8,11 @@ import pytest
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.pod.observation import observed, probed, same, termination_step
 from actors.pod_workers.pod.orders import KillOrdered
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.results import UnlistedFound, Unprepared
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.state_values import ContainerInstance
-from actors.pod_workers.pod.table import PodWorkerPhase
-from actors.pod_workers.pod.unlisted import UnlistedContainers
+from actors.pod_workers.pod.unlisted_containers import UnlistedContainers
 from actors.prober.messages import ProbedContainer
 from actors.shared.cri.model import CriContainerState, Sandbox
 from actors.shared.kube.container import Container

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from actors.pod_workers.pod.orders import PodRemoved, PodWanted
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod
 

@@ -12,9 +12,9 @@ import pytest
 from actors.shared.api.access import ServerAccess
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import NotFound, Unreachable
-from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
+from actors.shared.tracing.trace_context import read
 from actors.shared.tracing.tracer import RecordingTracer
 from tests.support.apiserver import Answer, ApiServer, Reply, Request, Stream
 

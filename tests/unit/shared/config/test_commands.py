@@ -10,7 +10,7 @@ import yaml
 
 from actors.shared.config.commands import early_text, run, take_option
 from actors.shared.config.documentation import entries
-from actors.shared.config.flags.table import FLAGS
+from actors.shared.config.flags.flag_table import FLAGS
 from actors.shared.config.shown_fields import masked
 from tests.support.present import present
 

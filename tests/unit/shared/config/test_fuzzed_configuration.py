@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from actors.shared.config.documentation import entries
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND
+from actors.shared.config.flags.flag_table import FLAGS
 from actors.shared.config.flags.parsing import parse
-from actors.shared.config.flags.table import FLAGS
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.merge_patch import put

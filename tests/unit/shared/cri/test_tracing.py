@@ -15,9 +15,9 @@ import pytest
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import DeadlineExceeded, RuntimeFailure
 from actors.shared.cri.methods import GET_CONTAINER_EVENTS, STATUS, Method
-from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
+from actors.shared.tracing.trace_context import read
 from actors.shared.tracing.tracer import OFF, RecordingTracer, Tracer
 from proto import cri_pb2 as cri
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actors.shared.linux.memory import parse_meminfo, total_memory
-from actors.shared.linux.oom import set_score
+from actors.shared.linux.oom_score import set_score
 
 
 def test_sizes_are_bytes_and_counts_are_counts():

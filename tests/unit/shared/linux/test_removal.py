@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from actors.shared.linux import beneath, removal
+from actors.shared.linux import confined_paths, removal
 from actors.shared.linux.removal import FEW_BYTES, FEW_FILES, have_few_files, mount_id, remove_tree
 
 
@@ -15,7 +15,7 @@ from actors.shared.linux.removal import FEW_BYTES, FEW_FILES, have_few_files, mo
 def way(request, monkeypatch):
     if request.param == "walk":
         monkeypatch.setattr(removal, "has_openat2", lambda: False)
-    elif not beneath.has_openat2():
+    elif not confined_paths.has_openat2():
         pytest.skip("this kernel has no openat2")
 
 

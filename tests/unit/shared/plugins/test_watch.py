@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.shared.plugins.model import Plugin, PluginError
-from actors.shared.plugins.places import AT_ONCE, HURRIED_SECONDS, SLOW_AT_ONCE, SLOW_SECONDS
+from actors.shared.plugins.registration_permits import AT_ONCE, HURRIED_SECONDS, SLOW_AT_ONCE, SLOW_SECONDS
 from actors.shared.plugins.watch import ACTUAL, BURST, DESIRED, PluginWatch
 from supervision.actor import Actor
 from supervision.testing.harness import Harness

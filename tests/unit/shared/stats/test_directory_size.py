@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from actors.shared.linux import beneath
+from actors.shared.linux import confined_paths
 from actors.shared.linux.removal import remove_tree
 from actors.shared.stats import directory_size, disk
 from actors.shared.stats.directory_size import DirectorySize
@@ -45,7 +45,7 @@ def test_a_file_below_a_path_that_the_kernel_does_not_take_at_once_is_counted(na
 def test_a_link_that_takes_the_place_of_a_directory_is_not_followed(
     kernel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beneath, "has_openat2", lambda: kernel)
+    monkeypatch.setattr(confined_paths, "has_openat2", lambda: kernel)
     monkeypatch.setattr(directory_size, "PART", 1)
     outside = tmp_path / "outside"
     outside.mkdir()

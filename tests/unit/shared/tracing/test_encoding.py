@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actors.shared.tracing.encoding import MAX_TEXT, request
-from actors.shared.tracing.propagation import read
 from actors.shared.tracing.span import Kind, Span, SpanContext
+from actors.shared.tracing.trace_context import read
 from proto import otlp_trace_pb2 as otlp
 from tests.support.collector import received
 

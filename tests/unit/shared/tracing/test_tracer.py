@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
+from actors.shared.tracing.trace_context import read
 from actors.shared.tracing.tracer import OFF, RecordingTracer, headers_of, traceparent_of_current
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 
 from supervision.application import NoIncidents, ShownFiles
+from supervision.fork_server.child_checks import RecentDelay, Watch, tick_seconds
 from supervision.fork_server.connection import ProcessConnection
 from supervision.fork_server.control import Control
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
-from supervision.fork_server.oom import OomKills
+from supervision.fork_server.oom_kills import OomKills
 from supervision.fork_server.policies import Policies
 from supervision.fork_server.process_entry import ProcessEntry
+from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.programs import accepts
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
-from supervision.fork_server.table import ProcessTable
-from supervision.fork_server.watch import RecentDelay, Watch, tick_seconds
 from supervision.messaging.wire import Frame, FrameReader
 from supervision.process.blackbox import BlackBox
 from supervision.process.status_page import StatusPage, padded
@@ -287,7 +287,7 @@ def test_an_actor_that_waits_for_a_processor_is_not_hung(policy: Policy) -> None
 def test_an_actor_that_waits_for_a_disk_is_not_hung_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("supervision.process_stat.state", lambda _: "D")
     assert _Watched(Policy(heartbeat_seconds=0.2)).watch(0.8) == []
-    monkeypatch.setattr("supervision.fork_server.watch._DISK_SECONDS", 0.3)
+    monkeypatch.setattr("supervision.fork_server.child_checks._DISK_SECONDS", 0.3)
     assert _Watched(Policy(heartbeat_seconds=0.2)).watch(0.8) == [("a", "hang")]
 
 

@@ -10,7 +10,7 @@ import pytest
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.probes import ProgramProbes, ProgramSilence, answer_of
 from supervision.fork_server.process_entry import ProcessEntry
-from supervision.fork_server.table import ProcessTable
+from supervision.fork_server.process_table import ProcessTable
 from supervision.process_messages import DisposableResult
 from supervision.spec import ChildSpec, Policy, ProgramProbe
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from supervision.fork_server.loop import Loop
+from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.processes import ChildProcesses
-from supervision.fork_server.table import ProcessTable
 from supervision.process_messages import Cause, Exited
 from supervision.spec import ChildSpec
 from tests.support.present import present

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from supervision.fork_server.loop import Loop
-from supervision.fork_server.table import ProcessTable
+from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.watchdog import START_SECONDS, Watchdog
 from supervision.spec import ChildSpec, Policy
 

@@ -25,7 +25,7 @@ from actors.volume_manager.csi.model import (
 )
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.files.projections import PodTokenRequest
-from actors.volume_manager.persistent_volumes.claims import claimed_volume
+from actors.volume_manager.persistent_volumes.volume_claims import claimed_volume
 from actors.volume_manager.types.base import PendingVolume, PodContext, RejectedVolume
 from actors.volume_manager.types.csi import CsiMounter
 from actors.volume_manager.types.registry import plan

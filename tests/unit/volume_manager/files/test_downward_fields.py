@@ -12,7 +12,7 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import ObjectFieldSelector, ObjectMeta, ResourceFieldSelector
 from actors.shared.kube.pod import Pod, PodSpec
 from actors.shared.kube.volumes import DownwardAPIVolumeFile, DownwardAPIVolumeSource
-from actors.shared.linux.beneath import UnsafePathError
+from actors.shared.linux.confined_paths import UnsafePathError
 from actors.volume_manager.files.atomic import write
 from actors.volume_manager.files.downward_fields import DownwardError, File, field, files, lines, resource
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.shared.kube.codec import decode_pod
-from actors.shared.linux.beneath import UnsafePathError
+from actors.shared.linux.confined_paths import UnsafePathError
 from actors.volume_manager.files import atomic
 from actors.volume_manager.files.downward_fields import File
 from actors.volume_manager.files.mount_points import MAX_FOLDERS, nested

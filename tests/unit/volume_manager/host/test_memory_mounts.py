@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.linux import huge_page_pools, mountinfo, mounting
+from actors.shared.linux import huge_page_pools, mount_calls, mountinfo
 from actors.volume_manager.host.memory_mounts import mount_huge_pages, mount_memory
 
 
@@ -31,7 +31,7 @@ class Mounts:
 @pytest.fixture
 def mounts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mounts:
     mounts = Mounts()
-    monkeypatch.setattr(mounting, "mount", mounts.mount)
+    monkeypatch.setattr(mount_calls, "mount", mounts.mount)
     monkeypatch.setattr(mountinfo, "at", lambda point: [mount for mount in mounts.table if mount.point == point])
     monkeypatch.setattr(huge_page_pools, "SYSTEM_POOLS", str(tmp_path / "hugepages"))
     (tmp_path / "hugepages" / "hugepages-2048kB").mkdir(parents=True)
@@ -70,7 +70,7 @@ def test_another_error_of_a_mount_is_passed_on(mounts: Mounts, tmp_path: Path, m
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
-    monkeypatch.setattr(mounting, "mount", full)
+    monkeypatch.setattr(mount_calls, "mount", full)
     with pytest.raises(OSError, match=os.strerror(errno.ENOMEM)):
         mount_memory(str(tmp_path / "volume"), 0, None)
 

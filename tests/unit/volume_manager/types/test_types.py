@@ -6,13 +6,13 @@ from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.csi.migration import TRANSLATIONS
 from actors.volume_manager.host.mount_program import command
-from actors.volume_manager.layout import is_name, is_uid
 from actors.volume_manager.types.base import PodContext, RejectedVolume
 from actors.volume_manager.types.empty_dir import EmptyDir, HugePagesEmptyDir, MemoryEmptyDir
 from actors.volume_manager.types.host_path import HostPath
 from actors.volume_manager.types.image import ImageVolume
 from actors.volume_manager.types.nfs import Nfs
 from actors.volume_manager.types.registry import BY_SOURCE, MOUNTED, TYPES, plan, type_of
+from actors.volume_manager.volume_paths import is_name, is_uid
 from tests.support.volumes import user_of
 
 GIB = 1 << 30

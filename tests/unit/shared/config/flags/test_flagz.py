@@ -2,9 +2,9 @@ import pytest
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
+from actors.shared.config.flags.flag_table import FLAGS
 from actors.shared.config.flags.flagz import flags_in_force
 from actors.shared.config.flags.parsing import parse
-from actors.shared.config.flags.table import FLAGS
 from actors.shared.config.flags.values import PARSERS
 from actors.shared.config.loading import load
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.flags.flag_table import FIELD_FLAGS, FLAG_OF_FIELD, FLAGS, OTHER_FLAGS, OWN_FLAGS, REMOVED
 from actors.shared.config.flags.parsing import parse, positional
-from actors.shared.config.flags.table import FIELD_FLAGS, FLAG_OF_FIELD, FLAGS, OTHER_FLAGS, OWN_FLAGS, REMOVED
 from actors.shared.config.flags.values import PARSERS, integer
 from actors.shared.config.validation.rule_kinds import value_at
 

@@ -14,7 +14,7 @@ import pytest
 from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
-from actors.shared.config.start import layout, lock_file, preflight, start_records, steps
+from actors.shared.config.start import lock_file, preflight, start_records, state_directories, steps
 from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
@@ -93,24 +93,24 @@ def test_warnings_do_not_forbid_a_start(agent, host):
 def test_the_directories_are_made_with_their_modes_whatever_the_umask(agent, tmp_path):
     before = os.umask(0)
     try:
-        layout.make(agent)
-        layout.make(agent)
+        state_directories.make(agent)
+        state_directories.make(agent)
     finally:
         os.umask(before)
     modes = {
         os.path.relpath(item.path, tmp_path): stat.S_IMODE(os.stat(item.path).st_mode)
-        for item in layout.directories(agent)
+        for item in state_directories.directories(agent)
     }
     assert modes["root"] == modes["root/pods"] == modes["logs/pods"] == modes["logs/containers"] == 0o750
     assert modes["root/pki"] == modes["root/checkpoints"] == modes["root/troupelet"] == 0o700
 
 
 def test_modes_of_own_directories_are_narrowed_and_of_host_directories_kept(agent, tmp_path):
-    layout.make(agent)
+    state_directories.make(agent)
     (tmp_path / "root/pki").chmod(0o777)
     (tmp_path / "root/pods").chmod(0o700)
     (tmp_path / "logs/pods").chmod(0o755)
-    layout.make(agent)
+    state_directories.make(agent)
     assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("root/pki", "root/pods", "logs/pods")] == [
         0o700,
         0o700,
@@ -128,7 +128,7 @@ def test_a_start_with_too_few_open_files_for_the_actors_is_refused(agent, keep_l
 
 def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
     (tmp_path / "root/pki").mkdir(parents=True)
-    layout.make(agent, ["/sys/fs/cgroup/node"])
+    state_directories.make(agent, ["/sys/fs/cgroup/node"])
     (record,) = start_records.read_all(agent.state_dir)
     assert agent.pods_dir in record.made
     assert (record.made_cgroups, record.boot) == (("/sys/fs/cgroup/node",), start_records.boot_id())
@@ -137,10 +137,10 @@ def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
 
 def test_the_last_start_is_recorded_with_its_flags_and_no_secret_of_them(agent, monkeypatch, tmp_path):
     given = {"config": "a.yaml", "manifest-url-header": MASKED}
-    layout.make(msgspec.structs.replace(agent, flags_given={"config": "old.yaml"}))
+    state_directories.make(msgspec.structs.replace(agent, flags_given={"config": "old.yaml"}))
     monkeypatch.chdir(tmp_path)
     read = {"config": "/etc/t/a.yaml"}
-    layout.make(msgspec.structs.replace(agent, flags=read, flags_given=given, log_file="/var/log/agent.log"))
+    state_directories.make(msgspec.structs.replace(agent, flags=read, flags_given=given, log_file="/var/log/agent.log"))
     (record,) = start_records.read_all(agent.state_dir)
     said = start_records.StartCommand(("--config=/etc/t/a.yaml",), str(tmp_path), "/var/log/agent.log")
     assert record.command == said
@@ -149,7 +149,7 @@ def test_the_last_start_is_recorded_with_its_flags_and_no_secret_of_them(agent, 
 
 def test_there_is_no_last_start_without_a_readable_record(agent):
     assert start_records.last_of(agent.state_dir) is None
-    layout.make(agent)
+    state_directories.make(agent)
     Path(agent.state_dir, start_records.FILE).write_text("{")
     assert start_records.last_of(agent.state_dir) is None
     with pytest.raises(DamagedError, match="is damaged"):
@@ -157,11 +157,11 @@ def test_there_is_no_last_start_without_a_readable_record(agent):
 
 
 def test_a_start_says_that_the_record_of_earlier_ones_is_damaged(agent, caplog):
-    layout.make(agent)
+    state_directories.make(agent)
     assert start_records.problem(agent.state_dir) == ""
     Path(agent.state_dir, start_records.FILE).write_text("{")
     assert "is damaged" in start_records.problem(agent.state_dir)
-    layout.make(agent)
+    state_directories.make(agent)
     assert "`supervise reset` does not know" in caplog.text
     assert start_records.problem(agent.state_dir) == ""
 
@@ -169,7 +169,7 @@ def test_a_start_says_that_the_record_of_earlier_ones_is_damaged(agent, caplog):
 def test_a_directory_that_cannot_be_created_is_named(agent, tmp_path):
     (tmp_path / "root").write_text("in the way")
     with pytest.raises(ConfigErrors) as caught:
-        layout.make(agent)
+        state_directories.make(agent)
     assert [problem.path for problem in caught.value.problems] == [str(tmp_path / "root")], "and none below it"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.kube.expansion import MOST_OF_ONE, MOST_TOGETHER, ExpansionError, expand, expand_all
+from actors.shared.kube.variable_expansion import MOST_OF_ONE, MOST_TOGETHER, ExpansionError, expand, expand_all
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.tracing.propagation import MAX_STATE, headers, read, traceparent
 from actors.shared.tracing.span import SpanContext
+from actors.shared.tracing.trace_context import MAX_STATE, headers, read, traceparent
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 GOOD = f"00-{TRACE}-{SPAN}-01"

@@ -16,7 +16,7 @@ DELAY_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """Seconds between checks whether logind has read its configuration."""
 
 
-class Inhibition:
+class InhibitorLock:
     """The lock, and the windows that fit the delay of logind."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from actors.container_runtime.presence import warning
+from actors.container_runtime.socket_check import warning
 
 
 def test_an_accepting_socket_has_no_problem(tmp_path: Path) -> None:

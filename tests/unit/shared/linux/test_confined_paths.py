@@ -7,15 +7,15 @@ from contextlib import suppress
 
 import pytest
 
-from actors.shared.linux import beneath
-from actors.shared.linux.beneath import UnsafePathError, clean_relative, make_directories, open_beneath
+from actors.shared.linux import confined_paths
+from actors.shared.linux.confined_paths import UnsafePathError, clean_relative, make_directories, open_beneath
 
 
 @pytest.fixture(params=["openat2", "walk"])
 def volume(request, tmp_path, monkeypatch):
     if request.param == "walk":
-        monkeypatch.setattr(beneath, "has_openat2", lambda: False)
-    elif not beneath.has_openat2():
+        monkeypatch.setattr(confined_paths, "has_openat2", lambda: False)
+    elif not confined_paths.has_openat2():
         pytest.skip("this kernel has no openat2")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret").write_text("secret")
@@ -28,7 +28,7 @@ def volume(request, tmp_path, monkeypatch):
 
 
 def _read(fd):
-    with open(os.open(beneath.path_of(fd), os.O_RDONLY)) as file:
+    with open(os.open(confined_paths.path_of(fd), os.O_RDONLY)) as file:
         return file.read()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.shared.cri.silence import POLL_SECONDS, SILENT_SECONDS, RuntimeSilence
+from actors.shared.cri.service_outage import POLL_SECONDS, SILENT_SECONDS, ServiceOutage
 from supervision.actor import Actor
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
@@ -15,7 +15,7 @@ class Watcher(Actor):
     clock = 0.0
 
     async def on_start(self) -> None:
-        self.silence = RuntimeSilence(self, "runtime", "unix:///x.sock", lambda: self.clock)
+        self.silence = ServiceOutage(self, "runtime", "unix:///x.sock", lambda: self.clock)
 
 
 async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> None:

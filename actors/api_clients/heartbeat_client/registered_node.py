@@ -36,7 +36,7 @@ class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):
     controller_attaches: bool = True
     keep_volumes: bool = False
     reset_devices: bool = True
-    """There is no checkpoint of device plugins, so the devices of the node's earlier life are gone."""
+    """There is no checkpoint of device plugins, so the devices that the node had before are gone."""
 
 
 def new_node(plan: RegistrationPlan) -> Json:

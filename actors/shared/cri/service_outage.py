@@ -25,7 +25,7 @@ RUNTIME: Final = "container runtime"
 IMAGE_SERVICE: Final = "image service"
 
 
-class RuntimeSilence:
+class ServiceOutage:
     """Watches one service; checks the clock every few seconds."""
 
     def __init__(self, actor: Actor, service: str, endpoint: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.api_clients.heartbeat_client.node_status.machine import read_machine
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
-from actors.api_clients.heartbeat_client.registration import (
+from actors.api_clients.heartbeat_client.registered_node import (
     KEEP_VOLUMES,
     RETRIES,
     RegistrationPlan,

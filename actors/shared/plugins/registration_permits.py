@@ -1,8 +1,8 @@
-"""Places for concurrent registrations of plugins.
+"""Permits for concurrent registrations of plugins.
 
-Thousands of sockets that accept connections and never speak would else keep all places busy, and a plugin that works
-would wait for minutes. So a registration has HURRIED_SECONDS while others wait for a place, and a socket whose last
-registration took long and failed has to wait for one of a few places of its own kind.
+Thousands of sockets that accept connections and never speak would else keep all permits taken, and a plugin that works
+would wait for minutes. So a registration has HURRIED_SECONDS while others wait for a permit, and a socket whose last
+registration took long and failed has to wait for one of a few permits of its own kind.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ SLOW_AT_ONCE: Final = 16
 SLOW_SECONDS: Final = 1.5
 """A socket whose last registration took longer and failed is slow."""
 HURRIED_SECONDS: Final = 2.0
-"""The time of a registration while others wait for a place."""
+"""The time of a registration while others wait for a permit."""
 TOO_SLOW: Final = "it took too long, and other plugins wait for their turn"
 
 
-class RegistrationPlaces:
-    """The places of one actor."""
+class RegistrationPermits:
+    """The permits of one actor."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
-        self._places, self._slow_places = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
+        self._permits, self._slow_permits = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
         self._waiting = 0
         self._limits: dict[asyncio.Timeout, bool] = {}
-        """Of those that have a place, with whether they hurry."""
+        """Of those that have a permit, with whether they hurry."""
 
     @property
     def slow_taken(self) -> bool:
-        """Whether every place of slow sockets is taken."""
-        return self._slow_places.locked()
+        """Whether every permit of slow sockets is taken."""
+        return self._slow_permits.locked()
 
     @asynccontextmanager
-    async def place(self, *, slow: bool) -> AsyncIterator[None]:
-        """Wait for a place, and hold it within the block. While others wait, a block that takes longer than
+    async def permit(self, *, slow: bool) -> AsyncIterator[None]:
+        """Wait for a permit, and hold it within the block. While others wait, a block that takes longer than
         HURRIED_SECONDS is cut short by TimeoutError; that of a slow socket never is."""
         if slow:
-            async with self._slow_places:
+            async with self._slow_permits:
                 yield
             return
         self._waiting += 1
         try:
-            if self._places.locked():
+            if self._permits.locked():
                 self._hurry()
-            await self._places.acquire()
+            await self._permits.acquire()
         finally:
             self._waiting -= 1
         try:
@@ -65,10 +65,10 @@ class RegistrationPlaces:
                 finally:
                     del self._limits[limit]
         finally:
-            self._places.release()
+            self._permits.release()
 
     def _hurry(self) -> None:
-        """Give those that have a place HURRIED_SECONDS more."""
+        """Give those that have a permit HURRIED_SECONDS more."""
         for limit, hurries in self._limits.items():
             if not hurries:
                 self._limits[limit] = True

@@ -13,7 +13,7 @@ from supervision.errors import error_text
 _ON_DISK: Final = "tmpfs has no option noswap here: memory-backed volumes might be swapped to disk"
 
 
-class MemoryMounts:
+class TmpfsMounts:
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
         self._warned = False

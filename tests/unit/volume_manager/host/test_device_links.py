@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.volume_manager.host.links import link_device
+from actors.volume_manager.host.device_links import link_device
 
 
 @pytest.mark.parametrize("name", ["pv", "p" * 253])

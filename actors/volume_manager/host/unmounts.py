@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux import mount_calls, mountinfo
 from actors.shared.linux.removal import remove_tree
-from actors.volume_manager.layout import VOLUME_DIRECTORIES
+from actors.volume_manager.volume_paths import VOLUME_DIRECTORIES
 
 _ALL: Final = 256
 """The most mounts that one call unmounts, so that its deadline suffices."""
@@ -32,10 +32,10 @@ def is_mounted(path: str) -> bool:
 def unmount_all(points: list[str], lazy: bool) -> None:
     """Unmount each. `lazy`: detach now; the kernel unmounts it after its last use. Raises OSError at the first that
     fails."""
-    flags = mounting.UMOUNT_NOFOLLOW | (mounting.MNT_DETACH if lazy else 0)
+    flags = mount_calls.UMOUNT_NOFOLLOW | (mount_calls.MNT_DETACH if lazy else 0)
     for point in points[:_ALL]:
         try:
-            mounting.umount(point, flags)
+            mount_calls.umount(point, flags)
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.pod.table import TRANSITIONS, IllegalTransition, PodWorkerEvent, PodWorkerPhase, step
+from actors.pod_workers.pod.phase_transitions import (
+    TRANSITIONS,
+    IllegalTransition,
+    PodWorkerEvent,
+    PodWorkerPhase,
+    step,
+)
 
 
 def reachable(start: PodWorkerPhase) -> set[PodWorkerPhase]:

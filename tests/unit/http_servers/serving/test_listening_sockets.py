@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from actors.http_servers.serving import listening as module
-from actors.http_servers.serving.listening import listening
+from actors.http_servers.serving import listening_sockets as module
+from actors.http_servers.serving.listening_sockets import listening
 from tests.support.tcp_ports import free_port
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.shared.linux import mountinfo
-from actors.volume_manager.host.propagation import is_bound_to_itself
+from actors.volume_manager.host.mount_propagation import is_bound_to_itself
 
 ROOT = "22 1 8:1 / / rw shared:1 - ext4 /dev/a rw"
 DISK = "40 22 8:2 /data /var/lib/agent rw shared:3 - ext4 /dev/b rw"

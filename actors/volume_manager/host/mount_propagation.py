@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from actors.shared.linux import mountinfo, mounting
-from actors.shared.linux.beneath import path_of
+from actors.shared.linux import mount_calls, mountinfo
+from actors.shared.linux.confined_paths import path_of
 
 
 def is_shared(path: str) -> bool:
@@ -28,7 +28,7 @@ def make_shared(path: str) -> bool:
     made = on is None or on.point != path
     if made:
         _bind_to_itself(path, [mount.point for mount in mountinfo.below(table, path)])
-    mounting.make_shared(path)
+    mount_calls.make_shared(path)
     return made
 
 
@@ -46,7 +46,7 @@ def remove_bind(path: str) -> None:
     """Undo the bind mount of `make_shared`, if the directory is empty; an administrator's own mount stays. `path`: as
     in the mount table. Raises OSError."""
     if is_bound_to_itself(mountinfo.read(), path) and not os.listdir(path):
-        mounting.umount(path, mounting.UMOUNT_NOFOLLOW)
+        mount_calls.umount(path, mount_calls.UMOUNT_NOFOLLOW)
 
 
 def _bind_to_itself(path: str, points: list[str]) -> None:
@@ -55,9 +55,9 @@ def _bind_to_itself(path: str, points: list[str]) -> None:
     """
     originals = [os.open(point, os.O_PATH | os.O_CLOEXEC) for point in points]
     try:
-        mounting.bind(path, path)
+        mount_calls.bind(path, path)
         for fd in originals:
-            mounting.umount(path_of(fd), mounting.MNT_DETACH)
+            mount_calls.umount(path_of(fd), mount_calls.MNT_DETACH)
     finally:
         for fd in originals:
             os.close(fd)

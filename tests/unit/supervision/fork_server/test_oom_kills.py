@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision.fork_server.oom import CLAIM_SECONDS, MemoryHierarchy, OomKills, hierarchy, kills
+from supervision.fork_server.oom_kills import CLAIM_SECONDS, MemoryHierarchy, OomKills, hierarchy, kills
 
 V1 = "33 31 0:32 / {} rw,relatime - cgroup cgroup rw,memory\n"
 V2 = "41 31 0:38 {} {} rw,relatime shared:9 - cgroup2 cgroup2 rw\n"

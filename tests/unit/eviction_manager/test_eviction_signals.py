@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from actors.eviction_manager.eviction_signals import disk_signals, layout_of, memory_signals, pid_signals, read_disks
 from actors.eviction_manager.resources import DiskLayout, Reclaim, reclaims
-from actors.eviction_manager.signals import disk_signals, layout_of, memory_signals, pid_signals, read_disks
 from actors.eviction_manager.thresholds import SignalObservation
 from actors.shared.linux.cgroup_hierarchy import Hierarchy
 from actors.shared.linux.cgroup_tree import CgroupTree, find

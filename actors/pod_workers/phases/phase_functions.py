@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.table import PodWorkerPhase
 
 from . import admitting, ended, rejected, running, terminated, terminating
 from .step import Step, StepInput

@@ -15,7 +15,7 @@ from supervision.backoff import RetrySchedule
 PAUSES: Final = RetrySchedule(first=20.0, limit=1200.0)
 
 
-class Reloads(msgspec.Struct, frozen=True):
+class RuntimeRestarts(msgspec.Struct, frozen=True):
     """The restarts so far."""
 
     count: int = 0
@@ -24,9 +24,9 @@ class Reloads(msgspec.Struct, frozen=True):
     """The next one, on the monotonic clock."""
 
 
-def record_case(state: Reloads, now: float, *, reloads: bool) -> Reloads:
-    """The state after a look that found unlisted containers, or the pod network's configuration unread. `reloads`: the
+def record_case(state: RuntimeRestarts, now: float, *, restarts: bool) -> RuntimeRestarts:
+    """The state after a look that found unlisted containers, or the pod network's configuration unread. `restarts`: the
     runtime is restarted for it. After `limit` without such a look the pauses are short again."""
     before = 0 if now - state.not_before >= PAUSES.limit else state.count
-    count = before + 1 if reloads else before
-    return Reloads(count, now + PAUSES.pause(max(1, count)))
+    count = before + 1 if restarts else before
+    return RuntimeRestarts(count, now + PAUSES.pause(max(1, count)))

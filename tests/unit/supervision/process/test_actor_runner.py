@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from supervision.messaging.channel import Flusher
-from supervision.process.running import ActorRunner, kind_of
+from supervision.process.actor_runner import ActorRunner, kind_of
 from supervision.process.status_page import StatusPage
 from supervision.task_context import Work
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from actors.shared.tracing.exporting import EXPORTED, GIVE_UP_SECONDS, Exporter, Source, target_of
+from actors.shared.tracing.exporter import EXPORTED, GIVE_UP_SECONDS, Exporter, Source, target_of
 from actors.shared.tracing.queue import BATCH_SPANS, MAX_SPANS
 from actors.shared.tracing.span import Kind, Span, SpanContext
 from proto import otlp_trace_pb2 as otlp

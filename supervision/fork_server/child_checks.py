@@ -16,10 +16,10 @@ from ..process_messages import Cause
 from ..spec import Policy
 from ..time_scale import scaled
 from .loop import Loop
-from .oom import OomKills
+from .oom_kills import OomKills
 from .process_entry import ProcessEntry
+from .process_table import ProcessTable
 from .starvation import Starvation
-from .table import ProcessTable
 
 _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0

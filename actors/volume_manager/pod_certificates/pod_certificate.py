@@ -1,4 +1,4 @@
-"""The life of one certificate of a pod, from its first request until the pod's volumes are unmounted."""
+"""One certificate of a pod, from its first request until the pod's volumes are unmounted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACKOFF: Final = BackoffPolicy(first=0.2, maximum=60.0, factor=2.0, jitter=0.2, 
 """Of steps that fail. Longer pauses would have no effect: each certificate is looked at once a minute or two."""
 
 
-class CertificateLife:
+class PodCertificate:
     """One step at a time: `advance` is called when something may have changed."""
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.shared.paced import pieces
+from actors.shared.pacing import pieces
 
 
 async def test_other_tasks_run_between_batches_and_each_item_comes_once() -> None:

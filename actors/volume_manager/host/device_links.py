@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from actors.shared.linux.directories import make_path
-from actors.shared.linux.links import replace_link
+from actors.shared.linux.symlinks import replace_link
 
 from .directories import DIRECTORY_MODE
 

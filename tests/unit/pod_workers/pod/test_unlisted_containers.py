@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.unlisted import NOTHING, UnlistedContainers, find_unlisted, needs_process_check, shown
+from actors.pod_workers.pod.unlisted_containers import (
+    NOTHING,
+    UnlistedContainers,
+    find_unlisted,
+    needs_process_check,
+    shown,
+)
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 BOX = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="default", ready=True, ips=["10.0.0.1"])
