@@ -45,7 +45,7 @@ from .cached_collection import CachedCollection, trimmed_service
 from .certificate_requests import CertificateRequestFeed
 from .node_annotations import annotations_of, ttl_of
 from .object_cache import ObjectCache
-from .pod_feed import PodFeed
+from .pod_feed import PODS, PodFeed
 from .pod_references import references_of
 from .refused_collections import RefusedCollections
 from .trust_bundles import TrustBundleFeed
@@ -106,7 +106,14 @@ class KubeClient(ApiActor):
 
     async def on_joining(self) -> None:
         name = self.agent.node_name
-        self._follow_collection("pods", "/api/v1/pods", f"spec.nodeName={name}", self.pods, policy=PODS_BACKOFF)
+        self._follow_collection(
+            PODS,
+            "/api/v1/pods",
+            f"spec.nodeName={name}",
+            self.pods,
+            policy=PODS_BACKOFF,
+            on_restored=self._start_over,
+        )
         self._follow_collection("node", "/api/v1/nodes", f"metadata.name={name}", self.node)
         self._follow_collection("services", "/api/v1/services", "", self.services)
 
@@ -147,6 +154,14 @@ class KubeClient(ApiActor):
             reflector.wake()
         if self.objects is not None:
             self.objects.wake()
+
+    def _start_over(self, reason: str) -> None:
+        self.log.warning("the API server was restored from a backup, all is listed again: %s", reason)
+        for name, reflector in self._reflectors.items():
+            if name != PODS:  # the list that told it
+                reflector.start_over()
+        if self.objects is not None:
+            self.objects.start_over()
 
     async def on_hello(self, name: ActorName) -> None:
         if name in (POD_CONFIG, STATUS_MANAGER):

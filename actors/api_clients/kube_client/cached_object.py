@@ -138,6 +138,12 @@ class CachedObject:
         if self._watch is not None:
             self._watch[0].wake()
 
+    def start_over(self) -> None:
+        """The server's history is another one: what was read of it counts no longer."""
+        self.read_at = float("-inf")
+        if self._watch is not None:
+            self._watch[0].start_over()
+
     @property
     def kept_bytes(self) -> int:
         return len(self.state.body) if self.state is not None else 0

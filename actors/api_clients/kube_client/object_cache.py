@@ -177,6 +177,11 @@ class ObjectCache:
         for cached in self._objects.values():
             cached.wake()
 
+    def start_over(self) -> None:
+        """The server's history is another one: each object is read again."""
+        for cached in self._objects.values():
+            cached.start_over()
+
     async def upkeep(self, rng: random.Random) -> None:
         """End idle watches; read mounted objects without a watch again whose TTL is over. Called every few seconds."""
         now = self._clock()

@@ -3,6 +3,10 @@ changes").
 
 While the server is unreachable the known objects stay: only a successful list calls `replaced`. Lists ask for the
 newest state (no resourceVersion), because a stale cache could lack a pod that runs here.
+
+A server that was restored from a backup continues an older history with the same numbers. A watch that continues from
+a version of the lost history misses, without an error, what changes until the server reaches that version again. So
+one collection of the agent is listed again after each outage (`on_restored`), and tells of an older version.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Final, Protocol
 
@@ -102,6 +106,23 @@ _read_object = msgspec.json.Decoder(_Object)
 _read_list = msgspec.json.Decoder(_List)
 
 
+class RestoreCheck:
+    """Compares the list after an outage with the version before it."""
+
+    def __init__(self, on_restored: Callable[[str], None]) -> None:
+        self._on_restored = on_restored
+        self._before = ""
+
+    def forgotten(self, version: str) -> None:
+        """The next list does not continue from this version."""
+        self._before = version or self._before
+
+    def listed(self, path: str, version: str) -> None:
+        before, self._before = self._before, ""
+        if is_older(version, before):
+            self._on_restored(f"it is at version {version} of {path}, and was at {before} before")
+
+
 class Reflector:
     """Follows the collection at `path`, filtered by `query` (fieldSelector, labelSelector)."""
 
@@ -116,14 +137,19 @@ class Reflector:
         rng: random.Random | None = None,
         permits: asyncio.Semaphore | None = None,
         watch_seconds: tuple[int, int] = WATCH_SECONDS,
+        on_restored: Callable[[str], None] | None = None,
     ) -> None:
         """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once;
-        `watch_seconds`: the range of a watch's timeout."""
+        `watch_seconds`: the range of a watch's timeout. With `on_restored` it lists again after each outage of the
+        server, and calls it with the reason when the list is older than what was seen before."""
         self._permits = permits or contextlib.nullcontext()
         self._client, self._path, self._query, self._store = client, path, dict(query), store
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
         self._watch_seconds = watch_seconds
+        self._restore_check = RestoreCheck(on_restored) if on_restored is not None else None
         self._version = ""
+        self._watch_limit: asyncio.Timeout | None = None
+        """Of the watch that runs."""
         self._in_pages = False
         """A list was too large for one answer."""
         self._backoff, self._unreachable = Backoff(), False
@@ -132,6 +158,13 @@ class Reflector:
     def wake(self) -> None:
         """The server is probably back: retry now, without waiting for the pause."""
         self._wake.set()
+
+    def start_over(self) -> None:
+        """List again, in place of a watch that goes on: what it continues from is of another history."""
+        self._forget_version()
+        if self._watch_limit is not None:
+            self._watch_limit.reschedule(asyncio.get_running_loop().time())
+        self.wake()
 
     async def run(self) -> None:
         """Run until it is cancelled."""
@@ -145,13 +178,14 @@ class Reflector:
                 has_events = await self._watch()
                 if not has_events and clock() - started_at >= QUIET_SECONDS:
                     # not even a bookmark: the server may wait for a version that it will not reach for a long time
-                    self._version = ""
+                    self._forget_version()
                 if clock() - started_at >= SHORT_SECONDS:
                     self._backoff = Backoff()
                     continue
                 error: ApiError | None = None
             except Gone as gone:
-                self._version, error = "", gone
+                self._forget_version()
+                error = gone
                 if not listed:  # the version is too old and the server answers: list at once
                     continue
             except ApiError as other:
@@ -159,7 +193,10 @@ class Reflector:
                 error = other
                 if self._is_of_the_version(other):
                     # the server may have been restored or replaced, so that its history lacks this version
-                    self._version = ""
+                    self._forget_version()
+                elif self._restore_check is not None and self._unreachable and other.status == 0:
+                    # its connection not only broke, there was no other one: an outage
+                    self._forget_version()
             await self._pause(clock() - started_at, error)
 
     def _is_of_the_version(self, error: ApiError) -> bool:
@@ -167,6 +204,12 @@ class Reflector:
         if error.status >= 500:
             return self._backoff.failures >= RELIST_AFTER
         return error.status >= 400 and error.status not in NOT_OF_THE_VERSION
+
+    def _forget_version(self) -> None:
+        """List again."""
+        if self._restore_check is not None:
+            self._restore_check.forgotten(self._version)
+        self._version = ""
 
     async def _pause(self, healthy_seconds: float, error: ApiError | None) -> None:
         answers = error is None or error.status > 0
@@ -196,6 +239,8 @@ class Reflector:
                 items += page.items
             self._version = version
             self._store.replaced(items)
+            if self._restore_check is not None:
+                self._restore_check.listed(self._path, version)
 
     async def _list_page(self, more: Mapping[str, str]) -> ListPage:
         query = {**self._query, **more}
@@ -208,7 +253,16 @@ class Reflector:
         return page
 
     async def _watch(self) -> bool:
-        """Whether there was an event."""
+        """Whether there was an event. `start_over` ends it."""
+        try:
+            async with asyncio.timeout(None) as self._watch_limit:
+                return await self._take_events()
+        except TimeoutError:
+            return True
+        finally:
+            self._watch_limit = None
+
+    async def _take_events(self) -> bool:
         has_events = False
         query = {
             **self._query,

@@ -103,10 +103,23 @@ class RecordingConsumer:
         pass
 
 
-async def story(*steps: Any, policy: BackoffPolicy = QUICK, seconds: float = 5.0) -> tuple[list[str], list[Any]]:
+async def story(
+    *steps: Any,
+    policy: BackoffPolicy = QUICK,
+    seconds: float = 5.0,
+    on_restored: Callable[[str], None] | None = None,
+) -> tuple[list[str], list[Any]]:
     """What the server was asked and what was told of it, until the script is at its end."""
     client, told = Script(*steps), RecordingConsumer()
-    reflector = Reflector(client, "/x", {}, told, policy=policy, rng=random.Random(1))  # type: ignore[arg-type]
+    reflector = Reflector(
+        client,  # type: ignore[arg-type]
+        "/x",
+        {},
+        told,
+        policy=policy,
+        rng=random.Random(1),
+        on_restored=on_restored,
+    )
     task = asyncio.create_task(reflector.run())
     try:
         await asyncio.wait_for(client.done.wait(), seconds)
@@ -158,6 +171,47 @@ async def test_a_lost_connection_keeps_the_version() -> None:
     asked, told = await story(listing(5), [LOST], LOST, [WatchEvent("MODIFIED", thing("a", 7))])
     assert asked == ["list", "watch 5", "watch 5", "watch 5", "watch 7"]
     assert told == [[], "Unreachable", "Unreachable", "+a"]
+
+
+async def test_after_an_outage_the_collection_that_looks_for_a_restore_is_listed_again() -> None:
+    """A watch from 500 would miss what a restored server does before it is at 500 again."""
+    reasons = list[str]()
+    asked, told = await story(listing(500), [LOST], LOST, LOST, listing(3, thing("a", 2)), on_restored=reasons.append)
+    assert asked == ["list", "watch 500", "watch 500", "list", "list", "watch 3"]
+    assert told[-1] == ["a"]
+    assert reasons == ["it is at version 3 of /x, and was at 500 before"]
+
+
+async def test_an_outage_without_a_restore_is_told_to_nobody() -> None:
+    reasons = list[str]()
+    asked, _ = await story(listing(500), [LOST], LOST, listing(500), on_restored=reasons.append)
+    assert asked == ["list", "watch 500", "watch 500", "list", "watch 500"]
+    assert not reasons
+
+
+async def test_a_broken_watch_that_another_server_continues_is_no_outage() -> None:
+    asked, _ = await story(listing(5), [LOST], [WatchEvent("MODIFIED", thing("a", 7))], on_restored=lambda _: None)
+    assert asked == ["list", "watch 5", "watch 5", "watch 7"]
+
+
+@pytest.mark.parametrize("first", [GONE, Invalid(400, "BadRequest", "")])
+async def test_a_restore_is_noticed_by_any_list_again(first: ApiError) -> None:
+    reasons = list[str]()
+    await story(listing(500), first, listing(3), on_restored=reasons.append)
+    assert len(reasons) == 1
+
+
+async def test_a_watch_that_is_told_to_start_over_is_listed_again() -> None:
+    client = Script(listing(5), 60.0, listing(3))
+    reflector = Reflector(client, "/x", {}, RecordingConsumer(), policy=QUICK)  # type: ignore[arg-type]
+    task = asyncio.create_task(reflector.run())
+    while len(client.calls) < 2:
+        await asyncio.sleep(0)
+    reflector.start_over()
+    await asyncio.wait_for(client.done.wait(), 5.0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert client.calls == ["list", "watch 5", "list", "watch 3"]
 
 
 async def test_a_server_that_fails_the_watch_again_and_again_is_listed_again() -> None:
