@@ -44,6 +44,7 @@ logs.py               logs in klog's text or JSON format, to stderr and to a fil
 log_streams.py        the log's streams: stderr for all lines, or stdout for those that are not errors
 repeated_warnings.py  warnings about something that is retried: each is logged once, until it succeeds
 documents/            reads one YAML or JSON document into plain data, within limits, and checks it against types
+unwritten_files.py    the files that this process could not write, for `supervise status`
 state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
 
 From outside:

@@ -39,6 +39,7 @@ from .process_messages import DiedOnInput
 from .protocol import FORK_SERVER
 from .state_file import DamagedError, StateFile
 from .thread_shortage import lacks_threads
+from .unwritten_files import UNWRITTEN
 
 log = logging.getLogger(__name__)
 _VERSION = 2
@@ -113,7 +114,8 @@ class Journal:
         self.damaged = ""
         """The path to which an unreadable file was moved, '' if there was none."""
         self._crashes = self._load()
-        self._fd = _open_journal(directory / "current")
+        self._path = directory / "current"
+        self._fd = _open_journal(self._path)
         self._close = weakref.finalize(self, os.close, self._fd)
         self.died_on = self._read_key()
         """The key that was recorded when the last incarnation ended; '' for none, and if no input is to blame."""
@@ -154,10 +156,18 @@ class Journal:
         self._close()
 
     def _write(self, key: str) -> None:
-        os.pwrite(self._fd, _record(key), 0)
+        self._put(_record(key))
 
     def _clear(self) -> None:
-        os.pwrite(self._fd, _EMPTY, 0)
+        self._put(_EMPTY)
+
+    def _put(self, record: bytes) -> None:
+        try:
+            os.pwrite(self._fd, record, 0)
+        except OSError as error:
+            UNWRITTEN.failed(self._path, error)
+            raise
+        UNWRITTEN.written(self._path)
 
     def _read_key(self) -> str:
         content = os.pread(self._fd, _HEAD.size + _MOST_KEY_BYTES, 0)

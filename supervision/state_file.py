@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from .errors import UNREADABLE, error_reason
+from .unwritten_files import UNWRITTEN
 
 T = TypeVar("T")
 MAX_BYTES: Final = 64 << 20
@@ -47,9 +48,19 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
     """Write `data` to `path` atomically, readable by the owner only. A missing directory is created with mode 0700.
 
     `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. A directory in the
-    place of the file is renamed to `<name>.damaged`. Raises OSError.
+    place of the file is renamed to `<name>.damaged`. Raises OSError; `supervise status` then names the file until it
+    is written.
     """
     path = Path(path)
+    try:
+        _write(path, data, sync)
+    except OSError as error:
+        UNWRITTEN.failed(path, error)
+        raise
+    UNWRITTEN.written(path)
+
+
+def _write(path: Path, data: bytes, sync: bool) -> None:
     temporary = f"{path.parent}/.{path.name}.{os.getpid()}"
     descriptor = _open_new(temporary)
     try:
@@ -169,6 +180,7 @@ class StateFile(Generic[T]):
     def remove(self) -> None:
         """Remove the file if it exists. Raises OSError."""
         self.path.unlink(missing_ok=True)
+        UNWRITTEN.written(self.path)
 
     @property
     def damaged_path(self) -> Path:

@@ -8,7 +8,11 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from .. import logs
+from ..actor import Address
 from ..messaging.inbox import Inbox
+from ..process_messages import ServiceState
+from ..protocol import FORK_SERVER
+from ..unwritten_files import SERVICE, UNWRITTEN
 from .actor_runner import ActorRunner
 from .descriptors import Descriptors
 from .port import ActorPort
@@ -33,17 +37,27 @@ class Heartbeat:
         self._port, self._inbox, self._runner = port, inbox, runner
         self._loop = asyncio.get_running_loop()
         self._descriptors = Descriptors()
+        self._told = ""
+        UNWRITTEN.clear()
 
     def beat(self) -> None:
         """Beat now, and then periodically."""
         now = time.monotonic()
         self._entry.beat(now)
         self.report()
+        self._tell_unwritten()
         logs.flush(due=True)
         if (error := self._descriptors.exhausted(now)) is not None:
             self._crash("", error)
         # at whole multiples of the period, so that all processes wake together and the processor sleeps in between
         self._loop.call_at(now - now % self._period + self._period, self.beat)
+
+    def _tell_unwritten(self) -> None:
+        """Tell what `supervise status` says of the files of this actor."""
+        text, since = UNWRITTEN.report()
+        if text != self._told:
+            self._told = text
+            self._port.actor_send(Address(FORK_SERVER), ServiceState(SERVICE, text, since))
 
     def report(self) -> None:
         """Write the counts."""

@@ -24,6 +24,7 @@ from supervision.cli.command import RefusedStart
 from supervision.cli.health import Reason, of_actors, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
+from supervision.unwritten_files import SERVICE as FILES
 
 from .certificate_checks import CLIENT
 from .finding import Finding, failure, ok, warning
@@ -41,7 +42,12 @@ _RELIEFS: Final = MappingProxyType(
     }
 )
 """What ends each pressure of the node."""
-_REMEDIES: Final = MappingProxyType({CHECKPOINT: "drain the node: this ends with the pods that run now"})
+_REMEDIES: Final = MappingProxyType(
+    {
+        CHECKPOINT: "drain the node: this ends with the pods that run now",
+        FILES: "df -h and df -i of these paths; dmesg | tail: free the disk or mend it, the agent writes them again",
+    }
+)
 RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
 """A pod that is still terminating this many seconds after its grace period does not end by itself."""
