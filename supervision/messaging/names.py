@@ -188,11 +188,13 @@ class Names:
             os.rmdir(self.path)
 
     def is_there(self) -> bool:
-        """Whether its path still refers to this directory."""
+        """Whether its path still refers to this directory, also if a look at it fails."""
         try:
             return os.stat(self.path).st_ino == os.fstat(self.fd).st_ino
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError:
+            return True
 
     def _is_there(self, file: str) -> bool:
         try:

@@ -1,5 +1,6 @@
 """Names are sockets in a directory of ours."""
 
+import errno
 import os
 import signal
 import stat
@@ -133,3 +134,16 @@ def test_a_process_is_dying_from_the_moment_it_is_killed_until_it_is_reaped() ->
     os.waitpid(pid, 0)
     assert is_dying(pid), "it is gone"
     assert not is_dying(0)
+
+
+def test_a_directory_that_cannot_be_looked_at_counts_as_there(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+
+    def fail(*_args: object, **_options: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", fail)
+        assert names.is_there()
+    assert names.is_there()
+    names.path.rmdir()
+    assert not names.is_there()
