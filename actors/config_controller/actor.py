@@ -16,6 +16,7 @@ from actors.shared.config.flags.flagz import flags_in_force
 from actors.shared.config.sources import configz
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints
 from actors.shared.config.version import git_version
+from actors.shared.repeated_save import RepeatedSave
 from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, GetTree, Shutdown
@@ -62,6 +63,7 @@ class ConfigController(Actor):
         self._store.prepare()
         self._candidates = Candidates(self._sources, self._store, agent.config_hash)
         self._state = self._store.state()
+        self._checkpoint = RepeatedSave(self, self._write_checkpoint, "the checkpoint of the configuration")
         self._configuration = RunningConfiguration(self, agent, self._consumers)
         self._trial_checks = TrialChecks(self, self._step, self._failed_supervisors)
         contention = bool(agent.flags.get("exit-on-lock-contention"))
@@ -219,15 +221,19 @@ class ConfigController(Actor):
                 self._configuration.set_policies(candidate)
 
     # -- checkpoints --------------------------------------------------------------------------------------------------
-    def _save(self) -> None:
-        """Write the checkpoint. When the disk cannot be written, the agent continues without one."""
-        state = self._state
+    def _write_checkpoint(self) -> None:
+        """Raises OSError."""
         try:
-            self._candidates.checkpoint(state.current)
-            self._store.save(state)
-        except OSError as error:
+            self._candidates.checkpoint(self._state.current)
+            self._store.save(self._state)
+        except OSError:
             self.metrics.count("config_checkpoint_errors_total")
-            self.log.error("cannot write the checkpoint of the configuration: %s", error)
+            raise
+
+    def _save(self) -> None:
+        """Write the checkpoint. While the disk cannot be written, the agent continues without one."""
+        state = self._state
+        self._checkpoint()
         for damaged in self._store.take_damaged():
             self.log.error("checkpoint %s is damaged: it was moved aside", damaged)
         self._candidates.keep({state.assigned, state.current, state.last_known_good})

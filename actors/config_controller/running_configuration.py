@@ -8,6 +8,7 @@ from typing import Final
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.log_settings import set_logging
+from actors.shared.repeated_save import RepeatedSave
 from supervision.actor import Actor, AskError
 from supervision.protocol import FORK_SERVER, RollingRestart
 from supervision.spec import SetPolicies
@@ -33,6 +34,9 @@ class RunningConfiguration:
         running = agent.config if previous is None else previous.configuration()
         to_restart = () if previous is None else previous.to_restart
         self._in_force = InForce(running=running, desired=running, policy=agent.policy, to_restart=to_restart)
+        self._session = RepeatedSave(actor, self._write_session, "the session's configuration", self.start_restart)
+        self._is_saved = True
+        """The session has what is in force."""
 
     @property
     def running(self) -> KubeletConfiguration:
@@ -90,7 +94,7 @@ class RunningConfiguration:
     async def _restart_consumers(self) -> None:
         """If this incarnation dies before the order is accepted, the next one repeats it."""
         names = self._in_force.to_restart
-        if not names:
+        if not names or not self._is_saved:  # they would start with the configuration before this one
             return
         try:
             await self._actor.ask(FORK_SERVER, RollingRestart(names), timeout=5.0)
@@ -104,4 +108,9 @@ class RunningConfiguration:
             self._save_session()
 
     def _save_session(self) -> None:
+        self._is_saved = False
+        self._session()
+
+    def _write_session(self) -> None:
         session.save(self._session_file, self._in_force.running, self._in_force.to_restart)
+        self._is_saved = True

@@ -6,7 +6,6 @@ It is valid for one run of the agent; the next run reads the sources.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -71,7 +70,6 @@ def prepare() -> None:
 
 
 def save(path: Path, running: KubeletConfiguration, to_restart: tuple[str, ...] = ()) -> None:
-    """Replace the session. Without it, the next incarnation reads the sources again."""
+    """Replace the session. Raises OSError."""
     session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), to_restart=to_restart)
-    with suppress(OSError):
-        write_private(path, msgspec.json.encode(session), sync=False)
+    write_private(path, msgspec.json.encode(session), sync=False)

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
+from actors.shared.repeated_save import RepeatedSave
 from actors.shared.state_files import StateFiles
 from supervision.actor import Actor, Timer
-from supervision.errors import error_text
 from supervision.protocol import FORK_SERVER
-from supervision.repeated_warnings import RepeatedWarnings
 
 from .checkpoint_file import DeviceCheckpoint
 from .device_reports import health
@@ -42,7 +41,7 @@ class NodeDevices:
         self._write_and_report = PacedWork(actor, self._changed)
         self._earlier = EarlierPlugins(actor, agent.run_dir, self.plugins, self.changed)
         self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
-        self._warnings = RepeatedWarnings(actor.log)
+        self._save_all = RepeatedSave(actor, self._write, "the state of devices")
         self._expiry: Timer | None = None
 
     def restore(self) -> None:
@@ -70,14 +69,13 @@ class NodeDevices:
         if self._earlier.found.is_set():
             self._write_and_report.ask()
 
+    def _write(self) -> None:
+        """Raises OSError."""
+        self._record.save()
+        self._earlier.remember(self.plugins.endpoints)
+
     def _changed(self) -> None:
-        try:
-            self._record.save()
-            self._earlier.remember(self.plugins.endpoints)
-        except OSError as error:
-            self._warnings.warn("save", f"the state of devices is not written: {error_text(error)}")
-        else:
-            self._warnings.resolved("save")
+        self._save_all()
         self.tell_resources()
         self.tell_health()
         self._await_expiry()

@@ -16,6 +16,7 @@ from actors.api_clients.event_client.messages import EVENT_CLIENT, MAX_EVENT_TEX
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold
+from actors.shared.repeated_save import RepeatedSave
 from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePods
 from supervision.actor import Actor, AskError
 from supervision.state_file import DamagedError, StateFile
@@ -88,6 +89,7 @@ class PodEvictions:
         self._actor, self._agent, self._changed = actor, agent, changed
         self._file = StateFile(Path(agent.run_dir) / FILE, SavedState, sync=False)
         self._saved = SavedState()
+        self._write = RepeatedSave(actor, lambda: self._file.save(self._saved), "the file of evictions in progress")
         self._stopping: frozenset[str] = frozenset()
 
     def load(self) -> None:
@@ -183,7 +185,4 @@ class PodEvictions:
         if state == self._saved:
             return
         self._saved = state
-        try:
-            self._file.save(state)
-        except OSError as error:
-            self._actor.log.warning("cannot save the evictions in progress: %s", error)
+        self._write()

@@ -20,6 +20,7 @@ plugins/             plugins that register by a socket in the directory plugins_
 pod_inventory.py     the pod inventory: the pods of all workers, from their KnownPods
 pod_records.py       the kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`
 relay.py             a Unix socket that starts its gRPC server for the first client
+repeated_save.py     saves a file that is written on a change only, again until it is written
 restore_error.py     the error of a start with an unusable state file, in the kubelet's words
 state_files.py       the files of the node's state, with copies from which a restarted actor continues
 stats/               usage of the node, its pods and containers: CPU, memory, disks, network

@@ -23,6 +23,7 @@ from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import Window, seconds_in_all, windows
 from actors.shared.kube.times import micro_time
+from actors.shared.repeated_save import RepeatedSave
 from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
@@ -78,14 +79,16 @@ class ShutdownManager(Actor):
         self._warnings = RepeatedWarnings(self.log)
         self._inhibition = InhibitorLock(windows(self._agent.config), self.pause, self._warnings)
         self._state = ShutdownStateFile(self._agent.root_dir)
+        self._save = RepeatedSave(self, self._state.write, self._state.path)
         self._state.load()
+        if self._state.problem:
+            self.log.warning("%s", self._state.problem)
         self._boot, last = boot_id(), self._state.last
         if self.incarnation > 1 and last.is_open and last.boot == self._boot:
             self._phase = ShutdownPhase.PRESUMED
             self.after(
                 seconds_in_all(self._inhibition.windows) + PRESUMED_SECONDS, partial(self._step, ShutdownEvent.EXPIRED)
             )
-        self._report_state_file()
         self._measure()
         self._publish()
         self.every(REPEAT_SECONDS, self._end_unreported)
@@ -191,18 +194,17 @@ class ShutdownManager(Actor):
             self._record_end()
 
     def _record(self, record: ShutdownRecord) -> None:
-        self._state.put(record)
+        if self._state.put(record):
+            self._save()
         self._measure()
-        self._report_state_file()
 
     def _remember(self, pods: Iterable[LivePod]) -> None:
         """Record the pods that end, before they do: the next boot must not start them."""
         self._put(with_ended(self._state.last, pods))
 
     def _put(self, pods: tuple[str, ...]) -> None:
-        if pods != self._state.last.pods:
-            self._state.put(replace(self._state.last, pods=pods))
-            self._report_state_file()
+        if self._state.put(replace(self._state.last, pods=pods)):
+            self._save()
             self._publish()
 
     async def _end_unreported(self) -> None:
@@ -233,12 +235,6 @@ class ShutdownManager(Actor):
         last = self._state.last
         self.metrics.gauge("kubelet_graceful_shutdown_start_time_seconds", seconds(last.start))
         self.metrics.gauge("kubelet_graceful_shutdown_end_time_seconds", seconds(last.end))
-
-    def _report_state_file(self) -> None:
-        if self._state.problem:
-            self._warnings.warn("state", self._state.problem)
-        else:
-            self._warnings.resolved("state")
 
 
 def _pod_text(pod: LivePod) -> str:

@@ -34,7 +34,7 @@ class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class ShutdownStateFile:
-    """`last`: its content; `problem`: why it cannot be read or written. A shutdown continues without it."""
+    """`last`: what it is to have; `problem`: why it could not be read. A shutdown continues without it."""
 
     def __init__(self, root_dir: str) -> None:
         self.path = f"{root_dir}/{FILE}"
@@ -49,16 +49,14 @@ class ShutdownStateFile:
         except (OSError, *UNREADABLE) as error:
             self.problem = f"{self.path} cannot be read: {error_reason(error)}"
 
-    def put(self, last: ShutdownRecord) -> None:
-        """Write the changes."""
-        if last == self.last:
-            return
-        self.last = last
-        try:
-            write_private(Path(self.path), msgspec.json.encode(last))
-            self.problem = ""
-        except OSError as error:
-            self.problem = f"{self.path} cannot be written: {error_reason(error)}"
+    def put(self, last: ShutdownRecord) -> bool:
+        """Replace `last`, which `write` writes. Returns whether it differs."""
+        before, self.last = self.last, last
+        return last != before
+
+    def write(self) -> None:
+        """Raises OSError."""
+        write_private(Path(self.path), msgspec.json.encode(self.last))
 
 
 def boot_id() -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from actors.device_manager.rate_limit import MessageRate, SharedTime
 from actors.shared.kube.resource_claims import ResourceClaimError
+from actors.shared.repeated_save import RepeatedSave
 from supervision.actor import Actor, Timer
 from supervision.state_file import read_private, write_private
 from supervision.time_scale import scaled
@@ -35,6 +36,7 @@ class HealthWatch:
         """The driver, and the cleanup for when its plugin is gone."""
         self._expiry: Timer | None = None
         self._time = SharedTime()
+        self._save = RepeatedSave(actor, self._write, "the health of devices")
 
     def load(self) -> None:
         try:
@@ -109,8 +111,5 @@ class HealthWatch:
         for driver, devices in gone.items():
             self._changed(driver, devices)
 
-    def _save(self) -> None:
-        try:
-            write_private(self._path, health_file.encode(self.health), sync=False)
-        except OSError as error:
-            self._actor.log.warning("%s is not written: %s", self._path, error)
+    def _write(self) -> None:
+        write_private(self._path, health_file.encode(self.health), sync=False)

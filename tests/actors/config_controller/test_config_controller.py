@@ -18,6 +18,7 @@ from actors.config_controller.messages import (
 )
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
+from actors.shared.repeated_save import RETRY_SECONDS
 from actors.tree import RELATIONS
 from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, SetLogging, Shutdown
 from supervision.testing.harness import Harness
@@ -380,6 +381,27 @@ def test_the_agent_serves_without_checkpoints_when_their_directory_cannot_be_wri
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
             assert harness.actor.metrics.snapshot("", 1).samples
+
+    run(test())
+
+
+def test_no_actor_is_restarted_before_the_session_that_it_reads_is_written(node, monkeypatch):
+    """On a full disk it would start with the configuration before the change."""
+
+    async def test():
+        def fail(*_args, **_options):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        async with node.running() as harness:
+            with monkeypatch.context() as patch:
+                patch.setattr("actors.config_controller.session.write_private", fail)
+                node.write("maxPods: 20\n")
+                await changed(harness)
+                await harness.advance(3 * RETRY_SECONDS)
+                assert node.renewed == []
+            await harness.advance(RETRY_SECONDS)
+            assert node.renewed == [("container_manager",)]
+            assert refreshed(node.load()).config.maxPods == 20
 
     run(test())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodePressure
 from actors.container_manager.messages import NodeEvictions
 from actors.pod_workers.messages import KillPod
+from actors.shared.repeated_save import RETRY_SECONDS
 from supervision.actor import Actor
 from supervision.message import Message
 from supervision.process_messages import Hello
@@ -151,3 +153,20 @@ async def test_a_damaged_file_is_set_aside(node: MadeUpNode) -> None:
         await manager.settle()
         assert killed(manager) == ["victim"]
     assert (run / "evictions.damaged").exists()
+
+
+async def test_an_eviction_that_a_full_disk_did_not_take_is_written_once_it_has_room(
+    node: MadeUpNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    node.add("victim", memory_kib=700)
+    node.set_free(50)
+    async with node.start() as manager:
+        with monkeypatch.context() as patch:
+            patch.setattr(StateFile, "save", fail)
+            await manager.settle()
+            assert killed(manager) == ["victim"]
+        await manager.advance(RETRY_SECONDS)
+    assert b'"victim"' in (node.root / "run" / "evictions").read_bytes()
