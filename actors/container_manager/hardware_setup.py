@@ -30,7 +30,7 @@ def pod_hardware(
     """Writes the state files, as the kubelet does under every policy. `host`: the root directory of a fake host;
     `runtime`: replaces the agent's. Raises StateError, OSError, ValueError."""
     machine, files = machine_of(agent, host), StateFiles.of(actor, agent)
-    cpus = cpu_start(agent, machine)
+    cpus = cpu_start(agent, machine, files.file(CPU_STATE).newest())
     providers: list[HintProvider] = [DeviceHintProvider(actor, machine.node_ids)]
     store = StateStore(files.file(CPU_STATE), cpus.state, encode)
     exclusive = None
@@ -41,7 +41,8 @@ def pod_hardware(
         CpuReconciliation(actor, runtime or _runtime(actor, agent), warnings, _cpus_of(exclusive, ledger)).start(
             float(agent.config.cpuManagerReconcilePeriod)
         )
-    memory = StateStore(files.file(MEMORY_STATE), memory_start(agent, machine), encode_memory)
+    file = files.file(MEMORY_STATE)
+    memory = StateStore(file, memory_start(agent, machine, file.newest()), encode_memory)
     if agent.config.memoryManagerPolicy == MEMORY_STATIC:
         providers.append(PinnedMemory(memory, actor.metrics))
     return PodHardware(

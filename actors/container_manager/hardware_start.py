@@ -107,10 +107,10 @@ def _decode_cpus(raw: bytes) -> CpuState:
     return decode_cpus(raw) if earlier is None else untranslated(earlier)
 
 
-def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
-    """Raises StateError."""
+def cpu_start(agent: Agent, machine: MachineTopology, source: Path | None = None) -> CpuStart:
+    """`source`: read in place of the state file. Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, CPU_STATE)
-    restored = _read_state(path, _decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
+    restored = _read_state(source or path, _decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
     given = config.cpuManagerPolicyOptions
     if config.cpuManagerPolicy != STATIC:
         if given:
@@ -127,10 +127,12 @@ def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 
 
-def memory_start(agent: Agent, machine: MachineTopology) -> MemoryState:
-    """Raises StateError."""
+def memory_start(agent: Agent, machine: MachineTopology, source: Path | None = None) -> MemoryState:
+    """`source`: read in place of the state file. Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, MEMORY_STATE)
-    restored = _read_state(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
+    restored = _read_state(
+        source or path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy
+    )
     if config.memoryManagerPolicy != MEMORY_STATIC:
         return MemoryState(MEMORY_NONE)
     by_node = reserved_memory(config, machine)

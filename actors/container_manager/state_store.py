@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 
 from actors.shared.state_files import CopiedFile
-from supervision.state_file import read_private
 
 T = TypeVar("T")
 
@@ -20,7 +19,7 @@ class StateStore(Generic[T]):
         OSError."""
         self._file, self._encode = file, encode
         self.value = value
-        if not file.path.exists() or read_private(file.path) != encode(value):
+        if not file.has(encode(value)):
             self.keep(value)
 
     def keep(self, value: T) -> None:

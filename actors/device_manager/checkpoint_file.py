@@ -39,7 +39,7 @@ class DeviceCheckpoint:
         """Raises OSError."""
         self._file.prepare()
         try:
-            found = checkpoint.read(self._file.path)
+            found = checkpoint.read(self._file.newest())
         except DeviceCheckpointError as error:
             self._log.error(
                 "the device checkpoint cannot be read, so the devices of running pods are not known: %s", error

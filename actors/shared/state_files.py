@@ -49,17 +49,19 @@ class CopiedFile:
 
     def prepare(self) -> None:
         """Called by the actor that writes the file, before it reads it. A new agent makes the copy; a restarted actor
-        restores the file from the copy if they differ. Raises OSError if that fails."""
+        restores the file from the copy if they differ, as far as the disk lets it: it reads `newest`."""
         if not self._files.again:
             self._write_copy(self._content(self.path))
             return
         kept = self._content(self._copy)
         if kept is not None and kept != self._content(self.path):
-            write_private(self.path, kept, sync=False)
-            self._files.log.warning("%s has been changed while the agent runs: it is written again", self.path)
+            text = "%s has been changed while the agent runs, or cannot be read: it is written again"
+            self._files.log.warning(text, self.path)
+            with suppress(OSError):  # `supervise status` names it
+                write_private(self.path, kept, sync=False)
 
     def newest(self) -> Path:
-        """The content for an actor that only reads the file, whose writer may be in `prepare`."""
+        """The file to read: the copy for an actor that has restarted, if there is one."""
         return self._copy if self._files.again and self._copy.exists() else self.path
 
     def write(self, data: bytes, *, sync: bool = False) -> None:
@@ -70,6 +72,10 @@ class CopiedFile:
         except OSError:
             self._write_copy(None)
             raise
+
+    def has(self, data: bytes) -> bool:
+        """Whether the file is known to have this content."""
+        return self._content(self.path) == data
 
     def _write_copy(self, data: bytes | None) -> None:
         """Replace the copy, or remove it: an outdated copy would be worse than none."""

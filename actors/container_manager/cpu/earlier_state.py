@@ -80,7 +80,7 @@ def _state(file: EarlierFile, names: dict[str, tuple[str, str]]) -> CpuState:
 async def translate(kept: CopiedFile, runtime: Callable[[], CriClient]) -> None:
     """Write the file in its present form, if it is of the earlier one; only then the runtime is asked. Raises
     StateError, with the kubelet's words, OSError."""
-    file = _read_file(kept.path)
+    file = _read_file(kept.newest())
     if file is None:
         return
     try:

@@ -70,7 +70,7 @@ def _without_resize(record: PodRecord) -> PodRecord:
 class _RecordFile:
     def __init__(self, file: CopiedFile) -> None:
         file.prepare()
-        self.records = read(file.path)
+        self.records = read(file.newest())
         self._file, self._text = file, RecordText()
         for uid, record in self.records.items():
             self._text.put(uid, record)

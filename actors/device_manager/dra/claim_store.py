@@ -51,7 +51,7 @@ class ClaimStore:
     def _read(self) -> bytes | None:
         """None: there is no file. Raises ResourceClaimError."""
         try:
-            return read_private(self.path)
+            return read_private(self._file.newest())
         except FileNotFoundError:
             return None
         except NotAFileError as error:

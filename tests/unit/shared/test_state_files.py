@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from actors.shared import state_files
 from actors.shared.state_files import CopiedFile, StateFiles
+from supervision.state_file import read_private
 
 NAME = "device-plugins/some_state"
 
@@ -90,6 +93,20 @@ def test_a_copy_that_cannot_be_written_leaves_the_file_intact(tmp_path):
     file.write(b"two")
     prepared(tmp_path, again=True)
     assert file.path.read_bytes() == b"two"
+
+
+def test_an_actor_that_is_started_again_on_a_disk_that_answers_nothing_goes_on_from_the_copy(tmp_path, monkeypatch):
+    def fail(path, *_args, **_options):
+        if str(path).startswith(f"{tmp_path}/root"):
+            raise OSError(errno.EIO, "Input/output error")
+        return read_private(path)
+
+    prepared(tmp_path, again=False).write(b"one")
+    monkeypatch.setattr(state_files, "read_private", fail)
+    monkeypatch.setattr(state_files, "write_private", fail)
+    file = prepared(tmp_path, again=True)
+    assert file.newest().read_bytes() == b"one"
+    assert not file.has(b"one")
 
 
 @pytest.mark.parametrize(("incarnation", "again"), [(1, False), (2, True)])
