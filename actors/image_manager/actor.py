@@ -24,7 +24,7 @@ from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 
-from .built_images import built_images
+from .built_images import BuiltImages
 from .credential_lookup import CredentialLookup
 from .credential_plugins import CredentialPlugins
 from .garbage_collection import Thresholds
@@ -91,7 +91,7 @@ class ImageManager(Actor):
             records,
             node_name,
             running=lambda: running_containers(config.cgroupRoot),
-            kept=built_images(agent.managed_runtime_dir) if agent.managed_runtime else (),
+            kept=BuiltImages(agent.managed_runtime_dir if agent.managed_runtime else "").ids,
         )
         self._collector.start()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime

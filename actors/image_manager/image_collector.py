@@ -40,10 +40,11 @@ class ImageCollector:
         node_name: str = "",
         clock: Callable[[], float] = time.monotonic,
         running: Callable[[], set[str]] = set,
-        kept: Collection[str] = (),
+        kept: Callable[[], Collection[str]] = tuple,
     ) -> None:
         """`node_name` is empty for a standalone agent. `running`: the IDs of the containers and sandboxes that have a
-        process. `kept`: the IDs of images that are never collected."""
+        process. `kept`: the IDs of images that are never collected. Both raise OSError: nothing is collected
+        then."""
         self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
         self._running, self._kept = running, kept
         self._clock, self._started_at = clock, clock()
@@ -69,7 +70,7 @@ class ImageCollector:
         """Whether the runtime has answered."""
         try:
             await self._list_images()
-        except CriError as error:
+        except (CriError, OSError) as error:
             self._actor.log.warning("images in use are not known: %s", error)
             return False
         return True
@@ -79,7 +80,7 @@ class ImageCollector:
         with self._tracer.span("Images/GarbageCollect") as span:
             try:
                 failure = await self._collect()
-            except (CriError, DisposableError) as error:
+            except (CriError, DisposableError, OSError) as error:
                 failure = str(error)
             if failure:
                 span.fail(failure)
@@ -92,7 +93,7 @@ class ImageCollector:
 
     async def _collect(self) -> str:
         """Collect. Returns what could not be removed or freed and why, '' on success. Raises CriError,
-        DisposableError."""
+        DisposableError, OSError."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         images, in_use, now, unlisted = await self._list_images()
         left, failures = dict(self._records), []
@@ -126,21 +127,19 @@ class ImageCollector:
                 return unlisted
             failures = [text for image_id in going if (text := await self._remove(image_id))]
             await self._forget_pulls(recorded, images)
-        except CriError as error:
+        except (CriError, OSError) as error:
             failures = [str(error)]
         return "; ".join(failures[:FAILURES_LOGGED])
 
     async def _list_images(self) -> tuple[list[Image], set[str], float, str]:
         """List the images, the ids of those in use, the time, and why none may be removed now; update their records.
-        Raises CriError."""
-        running = self._running()
+        Raises CriError, OSError."""
+        running, kept = self._running(), self._kept()
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers) | await self._mounted_images(images, containers), self._clock()
-        self._records = observe(self._records, ((i.id, i.size_bytes, self._is_exempt(i)) for i in images), in_use, now)
+        sizes = ((one.id, one.size_bytes, is_exempt(one) or one.id in kept) for one in images)
+        self._records = observe(self._records, sizes, in_use, now)
         return images, in_use, now, await self._unlisted(running - {one.id for one in containers})
-
-    def _is_exempt(self, image: Image) -> bool:
-        return is_exempt(image) or image.id in self._kept
 
     async def _unlisted(self, unlisted: set[str]) -> str:
         """Why no image may be removed now, '' if nothing is against it: a container runs that the runtime does not

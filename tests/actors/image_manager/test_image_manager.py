@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import tempfile
 from collections import Counter
@@ -15,6 +16,7 @@ import pytest
 from actors.api_clients.event_client.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
+from actors.image_manager.built_images import BuiltImages
 from actors.image_manager.image_collector import COLLECT_SECONDS, OBSERVE_RETRY_SECONDS
 from actors.image_manager.messages import (
     EnsureImage,
@@ -270,8 +272,32 @@ def test_an_image_that_the_agent_has_built_stays_on_a_full_disk(fake, monkeypatc
         assert (IMAGE in names) is managed
 
     add_image(fake, IMAGE)
-    monkeypatch.setattr(module, "built_images", lambda root: {image_id(IMAGE)})
+    monkeypatch.setattr(BuiltImages, "ids", lambda self: {image_id(IMAGE)} if managed else set())
     tell(story, fake, managed=managed, **AGELESS)
+
+
+@pytest.mark.parametrize("unknown", ["cgroups", "built images"])
+def test_no_image_is_removed_while_it_is_not_known_which_may_be(fake, running, monkeypatch, unknown):
+    broken = {unknown}
+
+    def of(what):
+        if what in broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return set()
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(wanted())
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [10**12, 10]
+        await harness.advance(COLLECT_SECONDS)
+        assert "Input/output error" in (await harness.deliver(RemoveUnusedImages())).problem
+        assert fake.requests_for("RemoveImage") == []
+        broken.clear()
+        assert (await harness.deliver(RemoveUnusedImages())).problem == ""
+        assert fake.requests_for("RemoveImage") != []
+
+    monkeypatch.setattr(module, "running_containers", lambda *_: of("cgroups"))
+    monkeypatch.setattr(BuiltImages, "ids", lambda _: of("built images"))
+    tell(story, fake, managed=True, **AGELESS)
 
 
 def test_no_image_is_removed_while_a_container_runs_that_the_runtime_does_not_list(fake, running, caplog):
