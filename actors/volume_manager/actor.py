@@ -172,9 +172,7 @@ class VolumeManager(Actor):
         mounts = await self._teardown.mounts(self._agent.pods_dir)
         self.metrics.count("reconstruct_volume_operations_total", len(mounts))
         if mounts:
-            self.log.info(
-                "found %d mounts of %d pods of an earlier incarnation", len(mounts), len(self._orphans.present())
-            )
+            self.log.info("found %d mounts of pods of an earlier incarnation", len(mounts))
 
     # -- orders of the workers ----------------------------------------------------------------------------------------
     @asynccontextmanager

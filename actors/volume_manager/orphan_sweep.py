@@ -9,6 +9,8 @@ from typing import Final
 from actors.shared.config.agent import Agent
 from actors.shared.keyed_locks import KeyedLocks
 from supervision.actor import Actor
+from supervision.errors import error_text
+from supervision.repeated_warnings import RepeatedWarnings
 
 from . import orphans
 from .pod_mounts import PodMounts
@@ -36,6 +38,7 @@ class OrphanSweep:
         self._reported = orphans.ReportedPods()
         self._orphans: dict[str, float] = {}
         """Since when each pod is an orphan, by UID."""
+        self._warnings = RepeatedWarnings(actor.log)
         self._logged_failures: set[str] = set()
         """Orphans whose failed removal is in the log."""
 
@@ -65,7 +68,13 @@ class OrphanSweep:
     def find(self) -> None:
         """Find orphans, and schedule the sweep for the end of the grace period of new ones."""
         before = self._orphans
-        self._orphans = orphans.find_orphans(before, self.present(), self._reported, self._clock())
+        try:
+            present = self.present()
+        except OSError as error:
+            self._warnings.warn("look", f"orphaned pods are looked for later: {error_text(error)}")
+            return
+        self._warnings.resolved("look")
+        self._orphans = orphans.find_orphans(before, present, self._reported, self._clock())
         self._logged_failures &= self._orphans.keys()
         if self._orphans.keys() - before.keys():
             self._actor.after(orphans.GRACE_SECONDS, self.sweep)
@@ -79,7 +88,7 @@ class OrphanSweep:
         self._actor.metrics.gauge("kubelet_orphan_pod_cleaned_volumes_errors", len(self._logged_failures))
 
     def present(self) -> list[str]:
-        """UIDs of the pods with a directory."""
+        """UIDs of the pods with a directory. Raises OSError."""
         with os.scandir(self._agent.pods_dir) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and is_uid(entry.name)]
 

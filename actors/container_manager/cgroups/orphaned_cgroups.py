@@ -6,6 +6,7 @@ from typing import Final
 
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor
+from supervision.errors import error_text
 from supervision.repeated_warnings import RepeatedWarnings
 
 from ..admission.ledger import Ledger
@@ -15,6 +16,7 @@ from .pod_cgroups import PodCgroups
 
 ORPHAN_SECONDS: Final = 10.0
 """Seconds that a cgroup must be orphaned before it is removed."""
+_LOOK: Final = "look"
 
 
 class OrphanedCgroups:
@@ -41,7 +43,12 @@ class OrphanedCgroups:
 
     def look(self) -> None:
         """Find orphans, which are removed if they are still orphans after ORPHAN_SECONDS."""
-        new = self._orphans() - self._suspected
+        try:
+            new = self._orphans() - self._suspected
+        except OSError as error:
+            self._look_later(error)
+            return
+        self._warnings.resolved(_LOOK)
         if new:
             self._suspected |= new
             self._actor.after(ORPHAN_SECONDS, lambda: self._sweep(new))
@@ -51,16 +58,25 @@ class OrphanedCgroups:
             return set()
         return {uid for uid in self._cgroups.present() if uid not in self._inventory and uid not in self._ledger}
 
+    def _look_later(self, error: OSError) -> None:
+        self._warnings.warn(_LOOK, f"cgroups of pods that no worker has are looked for later: {error_text(error)}")
+        self._actor.after(ORPHAN_SECONDS, self.look)
+
     async def _sweep(self, found: set[str]) -> None:
-        still = self._orphans() & found & self._suspected
-        due = {uid for uid in still if not self._removal.pending(uid)}
-        self._suspected -= found
+        """Those that cannot be looked at now are found again."""
+        suspected, self._suspected = self._suspected, self._suspected - found
+        try:
+            due = {uid for uid in self._orphans() & found & suspected if not self._removal.pending(uid)}
+            busy = {uid for uid in due if self._cgroups.busy(uid)}
+        except OSError as error:
+            self._look_later(error)
+            return
         top = self._cgroups.top
         if due and not self._lock.acquire(top):
             self._warnings.warn("lock", f"another agent uses the cgroups {top}: set cgroupRoot for one of them")
             return
         for uid in sorted(due):
-            if self._cgroups.busy(uid):
+            if uid in busy:
                 self._warnings.warn(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
             elif not await self._removal.remove(uid) and uid not in self._ledger:
                 self._actor.log.info("cgroup of pod %s, which no worker has, is removed", uid)

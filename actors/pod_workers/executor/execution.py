@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT
@@ -121,7 +122,8 @@ class Execution:
         pod, agent = self.state.wanted.pod, self.services.agent
         lost = bool(with_lost(self.state, runtime).lost)
         if needs_process_check(runtime, self.state.runtime, self.state.unlisted, lost=lost):
-            self.find_unlisted(runtime)
+            with suppress(OSError):  # cgroups that cannot be read: a start or an end looks again, and is tried later
+                self.find_unlisted(runtime)
         if pod is None:
             return runtime
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)

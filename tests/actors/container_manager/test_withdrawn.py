@@ -4,6 +4,7 @@ away."""
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from actors.container_manager.admission.shutdown_admission import HOLD_SECONDS a
 from actors.container_manager.admission.startup_hold import HOLD_SECONDS
 from actors.container_manager.cgroups import pod_cgroups
 from actors.container_manager.cgroups.cgroup_removal import RETRIES
+from actors.container_manager.cgroups.orphaned_cgroups import ORPHAN_SECONDS
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -274,3 +276,27 @@ async def test_the_room_of_a_pod_that_no_source_has_is_given_while_its_cgroup_is
         await manager.deliver(FreeRequests("u1"))
         assert isinstance(await admit(manager, "u3", pod(cpu=most, ports=[80])), PodAdmitted)
         assert host.has("kubepods/burstable/podu1")
+
+
+async def test_cgroups_that_cannot_be_read_end_no_actor_and_orphans_are_removed_later(
+    host: Host, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> list[str]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with host.start() as manager:
+        await admit(manager, "u1", pod())
+        await manager.deliver(StopCounting("u1"))
+        with monkeypatch.context() as patch:
+            patch.setattr(CgroupTree, "children", fail)
+            await manager.deliver(KnownPods(WORKER, 1, []))
+            await manager.advance(3 * ORPHAN_SECONDS)
+            assert sum("looked for later" in record.message for record in caplog.records) == 1
+            assert host.has(CGROUP)
+        await manager.advance(ORPHAN_SECONDS)
+        with monkeypatch.context() as patch:
+            patch.setattr(CgroupTree, "children", fail)
+            await manager.advance(ORPHAN_SECONDS)
+            assert host.has(CGROUP)
+        await manager.advance(3 * ORPHAN_SECONDS)
+        await manager.wait(lambda: not host.has(CGROUP))

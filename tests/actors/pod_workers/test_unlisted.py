@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,26 @@ async def test_no_container_is_started_beside_them_until_the_runtime_lists_them(
         assert any(reason == "FailedSync" and LOST in text for reason, text in node.events())
         running.clear()
         await node.pass_time(15)
+        await node.until(lambda: node.running("a"), "the pod runs")
+
+
+async def test_cgroups_that_cannot_be_read_end_no_worker_and_no_container_is_started_meanwhile(
+    tmp_path: Path, monkeypatch
+) -> None:
+    """An actor without free file descriptors would die on pod after pod, and these would be set aside."""
+
+    def fail(*_: object) -> list[str]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        with monkeypatch.context() as patch:
+            patch.setattr(pod_processes, "running_in", fail)
+            await node.want(pod())
+            await node.first_look()
+            await node.pass_time(30)
+            assert node.count_of("RunPodSandbox") == node.count_of("CreateContainer") == 0
+        await node.pass_time(60)
         await node.until(lambda: node.running("a"), "the pod runs")
 
 

@@ -1,6 +1,7 @@
 """The volume manager with faked neighbours and real files; what needs root to mount is in tests/node/volume_manager."""
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -317,6 +318,25 @@ async def test_an_orphan_is_removed_after_every_worker_has_reported_and_a_grace_
         await manager.advance(9)
         assert directory.exists()
         await manager.advance(2)
+        assert not directory.exists()
+
+
+async def test_orphans_are_looked_for_again_after_the_directory_of_pods_could_not_be_read(
+    manager, tmp_path, monkeypatch, caplog
+):
+    def fail(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    directory = orphan(tmp_path)
+    async with manager:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "scandir", fail)
+            for worker in range(2):
+                await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+            await manager.advance(200)
+        assert sum("looked for later" in record.message for record in caplog.records) == 1
+        assert directory.exists()
+        await manager.advance(200)
         assert not directory.exists()
 
 
