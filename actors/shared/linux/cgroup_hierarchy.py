@@ -96,3 +96,7 @@ def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
                 cgroup_files.write(f"{path}/{file}", Path(parent, file).read_text("ascii").strip())
         except FileNotFoundError:
             pass
+        except CgroupError:
+            raise
+        except OSError as error:
+            raise cgroup_files.cgroup_error(error, f"{path}/{file}") from None

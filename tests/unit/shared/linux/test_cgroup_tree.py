@@ -177,6 +177,16 @@ def test_a_v1_cpuset_takes_over_what_its_parent_has(tmp_path):
     assert (top / "kubepods/pod1/cpuset.mems").read_text() == "0"
 
 
+def test_a_v1_cpuset_that_cannot_be_read_is_an_error_of_the_cgroup(tmp_path, monkeypatch):
+    def fail(path, *_args):
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    tree = v1(tmp_path).tree()
+    monkeypatch.setattr(Path, "read_text", fail)
+    with pytest.raises(CgroupError, match="Too many open files"):
+        tree.create("/kubepods")
+
+
 def test_v2_controllers_are_enabled_on_the_way_down(tmp_path):
     tree = v2(tmp_path).tree()
 
