@@ -9,7 +9,7 @@ import pytest
 
 from actors.pod_workers.phases.pod_actions import choose_sandbox, compute_actions, lost_with_sandbox
 from actors.pod_workers.pod.state_values import Verdicts
-from actors.shared.cri.model import CriContainerState, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod, PodSpec
 from tests.support.pod_states import NOW, box, pod, ran, runtime
@@ -71,3 +71,20 @@ def test_a_lost_init_container_ends_only_a_pod_that_must_not_run_it_again() -> N
         return compute_actions(wanted, runtime(boxes=()), Verdicts(), NOW, 300.0, lost={"i": "s0"}).create_sandbox
 
     assert [needs(policy) for policy in ("Never", "OnFailure", "Always")] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("policy", "before", "again"),
+    [
+        ("Always", (ran("i"),), True), ("OnFailure", (ran("i"),), True), ("Never", (ran("i"),), False),
+        ("Always", (ran("i", S.EXITED), ran("a")), False), ("Always", (ran("i", S.EXITED), ran("a", S.EXITED)), False),
+    ],
+)  # fmt: skip
+def test_a_container_that_must_run_once_and_has_not_begun_is_not_lost_with_the_sandbox_of_its_init_container(
+    policy: str, before: tuple[CriContainer, ...], again: bool
+) -> None:
+    once = Container(name="a", restartPolicy="Never")
+    wanted = Pod(spec=PodSpec(containers=[once], initContainers=[Container(name="i")], restartPolicy=policy))
+    actions = compute_actions(wanted, runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0)
+    assert (actions.create_sandbox, actions.done) == (again, not again)
+    assert [start.container.name for start in actions.start] == (["i"] if again else [])
