@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
-from actors.pod_workers.messages import PodRuntimeChanged, RuntimePods, pod_workers, worker_of
+from actors.pod_workers.messages import PodRuntimeChanged, PodRuntimeUnreadable, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
@@ -172,6 +172,7 @@ class Pleg(Actor):
             if uid not in self._view.failed:
                 self.log.warning("pod %s: its status is asked for again with each relist: %s", uid, outcome)
             self._view = runtime_view.failed(self._view, uid)
+            self.tell(worker_of(uid, self.agent.workers), PodRuntimeUnreadable(uid, outcome.error))
         else:
             self._view = runtime_view.answered(self._view, outcome)
             self._send(outcome)

@@ -13,16 +13,23 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, PodRuntime, Sandbox
 from actors.shared.cri.pod_lookup import look, look_at
+from actors.shared.kube.go_text import rpc_error
 from supervision.actor import Actor
 from supervision.time_scale import scaled
 
 AT_ONCE: Final = 16
+LATE: Final = rpc_error("DEADLINE_EXCEEDED", "context deadline exceeded")
 DEADLINE_SECONDS: Final = 20.0
 """Shorter than the deadline of a CRI call, so that sandboxes that hang make room for others."""
 
 
 class Failure(Exception):
     """A status call failed; the text has the reason."""
+
+    def __init__(self, text: str, error: str) -> None:
+        super().__init__(text)
+        self.error = error
+        """As the kubelet prints it."""
 
 
 class ListedPod(msgspec.Struct, frozen=True):
@@ -85,8 +92,10 @@ class StatusCalls:
                 found = await self._query_pod(uid, listed)
                 self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - started_at)
                 return found
-        except (CriError, TimeoutError) as error:
-            return Failure(str(error) or f"no answer in {scaled(DEADLINE_SECONDS):.0f} s")
+        except CriError as error:
+            return Failure(str(error), error.rpc_text)
+        except TimeoutError:
+            return Failure(f"no answer in {scaled(DEADLINE_SECONDS):.0f} s", LATE)
 
     async def _query_pod(self, uid: str, listed: ListedPod | None) -> PodRuntime:
         if listed is None:

@@ -40,6 +40,7 @@ from .messages import (
     KillPod,
     PodOperation,
     PodRuntimeChanged,
+    PodRuntimeUnreadable,
     ProbeVerdict,
     RemoveDeadContainers,
     ResizeMayFit,
@@ -188,6 +189,11 @@ class Shard(Actor):
     def on_runtime_changed(self, message: PodRuntimeChanged, sender: Address) -> None:
         self._workers.runtime_changed(message.runtime)
         self._report_soon()
+
+    @on(PodRuntimeUnreadable)
+    def on_runtime_unreadable(self, message: PodRuntimeUnreadable, sender: Address) -> None:
+        if message.uid in self.pods:
+            self.pods[message.uid].cannot_see(message.error)
 
     @on(RuntimeHealth)
     def on_health(self, message: RuntimeHealth, sender: Address) -> None:

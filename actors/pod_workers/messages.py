@@ -86,6 +86,15 @@ class PodRuntimeChanged(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
+class PodRuntimeUnreadable(Message, frozen=True):
+    """From pleg, with each relist until PodRuntimeChanged: the runtime does not tell the state of the pod."""
+
+    uid: str
+    error: str
+    """As the kubelet prints it."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
 class RuntimePods(Message, frozen=True):
     """From pleg, when the shard says Hello and at the first relist: all of this shard's pods that the runtime has."""
 

@@ -34,15 +34,18 @@ from supervision.actor import AskError, DisposableError
 from supervision.errors import error_text
 from supervision.quarantine import content_key
 
-from . import instance_marks, resizing, spans
+from . import instance_marks, resizing, spans, unreadable_status
 from .execution import EffectInterrupted, Execution
 from .performers import PERFORMS
 from .pod_processes import CgroupWatch
 from .services import ExecutorContext
+from .unreadable_status import UnreadableStatus
 from .volumes import renew_volumes
 
 MOST_STEPS: Final = 100
 """The most decisions per wake-up; prevents endless loops."""
+_OVER: Final = frozenset({PodWorkerPhase.ENDED, PodWorkerPhase.REJECTED, PodWorkerPhase.FINISHED})
+"""Phases in which the state of the runtime matters only to the removal of what is left."""
 
 
 class PodWorker:
@@ -61,6 +64,7 @@ class PodWorker:
         state = PodState(uid=uid, started_at=services.clock(), wanted=wanted, view=view, due=0.0)
         self._run = Execution(services, state)
         self._cgroup = CgroupWatch()
+        self._unreadable = UnreadableStatus()
         self._calls = CallsInProgress(services.actor.after, services.clock, self._tell_slow_call)
 
     @property
@@ -115,9 +119,15 @@ class PodWorker:
 
     def see(self, runtime: PodRuntime) -> None:
         """Handle a report of the PLEG."""
+        self._unreadable.read()
         known = self.state.runtime
         if known is None or runtime.at > known.at:
             self.tell(RuntimeChanged(self._run.complete(runtime)))
+
+    def cannot_see(self, error: str) -> None:
+        """The PLEG could not read the state of the pod."""
+        if self.state.phase not in _OVER and self._unreadable.failed(self._services.clock()):
+            self.announce("Warning", unreadable_status.REASON, unreadable_status.text_of(error))
 
     def tell(self, event: PodEvent) -> None:
         """Apply an event; decide again if it changes anything."""

@@ -13,7 +13,7 @@ from actors.pod_workers.phases.effects import AwaitListed
 from actors.pod_workers.pod.results import RuntimeModified
 from actors.shared.cri.errors import CriError
 
-from . import pod_processes
+from . import pod_processes, unreadable_status
 from .execution import Execution
 from .leftover_processes import end_remains, ended_ids
 
@@ -41,7 +41,7 @@ async def refuse_second_instance(run: Execution) -> None:
     if not missing:
         return
     text = f"containers run that the runtime does not list, and none is started beside them: {', '.join(missing)}"
-    run.announce("Warning", "FailedSync", f"error determining status: {text}")
+    run.announce("Warning", unreadable_status.REASON, unreadable_status.text_of(text))
     raise StillUnlisted(text)
 
 

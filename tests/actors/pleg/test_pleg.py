@@ -18,7 +18,7 @@ from actors.pleg.hanging_starts import HANGS_SECONDS
 from actors.pleg.messages import ContainersUnlisted, GetRuntimePods, PodNetwork, StartHangs
 from actors.pleg.runtime_repairs import ROOM_BYTES, SWEEP_SHIMS
 from actors.pleg.runtime_restarts import PAUSES
-from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
+from actors.pod_workers.messages import PodRuntimeChanged, PodRuntimeUnreadable, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import CriContainerState
@@ -222,6 +222,27 @@ def test_a_pod_whose_status_call_failed_and_that_is_gone_by_the_next_relist_is_r
         await harness.deliver(Hello(ActorName(name), 2), name)
         (told,) = harness.sent(RuntimePods)
         assert (told.pods, told.unread) == ([], [])
+
+    tell(story, fake)
+
+
+def test_a_worker_learns_with_each_relist_that_the_runtime_does_not_tell_the_state_of_its_pod(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        uid, _, container = await pod(fake)
+        other, _, _ = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        harness.clear()
+        fake.faults.add("ContainerStatus", Fault(error="UNKNOWN", details="no such snapshot", times=2))
+        fake.finish(container, 1)
+        await harness.advance(3 * RELIST_SECONDS)
+        told = [
+            (name, one) for name, one in harness.outbox if isinstance(one, PodRuntimeUnreadable | PodRuntimeChanged)
+        ]
+        assert {name for name, _ in told} == {worker_of(uid, 2)}
+        assert [type(one) for _, one in told] == [PodRuntimeUnreadable, PodRuntimeUnreadable, PodRuntimeChanged]
+        assert told[0][1] == PodRuntimeUnreadable(uid, "rpc error: code = Unknown desc = no such snapshot")
+        assert other not in {one.uid for _, one in told}
 
     tell(story, fake)
 

@@ -18,6 +18,7 @@ from ..row import (
     changed,
     deleted,
     ends,
+    fails,
     gone,
     not_said,
     pod,
@@ -25,6 +26,7 @@ from ..row import (
     shows,
     sidecar,
     waits,
+    works,
 )
 
 EPHEMERAL = "API, EphemeralContainer; subsystems 8.2"
@@ -197,6 +199,28 @@ ROWS = [
                 "Normal Killing a: FailedPostStartHook",
             ),
             asked("ExecSync a false", "StopContainer a 30"),
+        ),
+    ),
+    Row(
+        "a pod of which the runtime does not tell the state goes on as it was, and an event says so",
+        "pod_workers.go, podWorkerLoop; pleg/generic.go, updateCache",
+        pod(),
+        (
+            fails("ContainerStatus", "no such snapshot"),
+            at_once(lambda on: on.fake.finish(on.container("a").id, 1)),
+            waits(8),
+            not_said("FailedSync"),
+            waits(30),
+            said(
+                "Warning FailedSync: error determining status: rpc error: code = Unknown desc = no such snapshot",
+                "Warning FailedSync",
+            ),
+            shows({"phase": "Running", "containers.a": "running"}),
+            asked_times("CreateContainer a", 1),
+            works("ContainerStatus"),
+            waits(5),
+            shows({"phase": "Running", "containers.a.lastState": "terminated 1 Error"}),
+            asked_times("CreateContainer a", 2),
         ),
     ),
 ]
