@@ -101,7 +101,7 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
         return
     observer.started(one.instance.id)
     try:
-        await run_hook(client, one.pre_stop, one.instance.id, pod_ip, one.ports, observer.on_fallback)
+        await run_hook(client, one.pre_stop, one.instance.id, pod_ip, one.ports, observer.on_fallback, one.grace)
     except Unavailable:
         observer.unreached(one.instance.id)  # the stop then fails too, and both are retried
         return

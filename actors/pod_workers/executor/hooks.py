@@ -20,12 +20,15 @@ from actors.shared.kube.container import Container, ContainerPort
 from actors.shared.kube.go_text import quoted
 from actors.shared.kube.handlers import LifecycleHandler
 from actors.shared.kube.pod import Pod
+from supervision.time_scale import scaled
 
 PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
 SHORTAGE_SECONDS: Final = 1.0
 """The pause before a hook for which this process lacked a descriptor is tried again."""
+PATIENCE_SECONDS: Final = 60.0
+"""How long a hook without a deadline, a postStart hook, is tried so. Then it fails, as in the kubelet at once."""
 MAX_OUTPUT: Final = 256
 """The most bytes of a hook's output that are shown."""
 
@@ -62,9 +65,11 @@ async def run_hook(
     pod_ip: PodIp,
     ports: list[ContainerPort],
     on_fallback: Callable[[str], None] = unobserved,
+    patience: float | None = None,
 ) -> None:
     """Run it to its end. `on_fallback` is called with the host and port of a server that answered HTTPS with HTTP, once
-    HTTP has worked.
+    HTTP has worked. `patience`: for so many seconds a request is tried again while this process lacks a descriptor for
+    it; None: for PATIENCE_SECONDS.
 
     Raises HookFailed, also for tcpSocket, which the API accepts but documents as failing (API reference,
     LifecycleHandler); Unavailable if the runtime stopped answering meanwhile, so that the result is unknown.
@@ -86,7 +91,8 @@ async def run_hook(
             url = url_of(handler.httpGet, ports, host)
         except TargetError as error:
             raise HookFailed(str(error)) from None
-        if await _http_get(url, headers_of(handler.httpGet), container_id):
+        give_up = asyncio.get_running_loop().time() + (scaled(PATIENCE_SECONDS) if patience is None else patience)
+        if await _http_get(url, headers_of(handler.httpGet), container_id, give_up):
             on_fallback(url.host)
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
@@ -99,30 +105,33 @@ def _text(output: bytes) -> str:
     return output[-MAX_OUTPUT:].decode(errors="replace")
 
 
-async def _http_get(url: Url, headers: Headers, container_id: str) -> bool:
+async def _http_get(url: Url, headers: Headers, container_id: str, give_up: float) -> bool:
     """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
     credentials. Returns whether it was. Raises HookFailed."""
     try:
-        await _get(url, headers, container_id)
+        await _get(url, headers, container_id, give_up)
     except ExchangeError as error:
         if not str(error).endswith(HTTP_FOR_HTTPS):
             raise HookFailed(str(error)) from None
         plain = msgspec.structs.replace(url, scheme="http")
         try:
-            await _get(plain, without(headers, "authorization"), container_id)
+            await _get(plain, without(headers, "authorization"), container_id, give_up)
         except ExchangeError:
             raise HookFailed(str(error)) from None
         return True
     return False
 
 
-async def _get(url: Url, headers: Headers, container_id: str) -> None:
-    """Raises ExchangeError. While this process lacks descriptors, the hook waits: it has not been sent, and who waits
-    for it has a deadline where there is one."""
+async def _get(url: Url, headers: Headers, container_id: str, give_up: float) -> None:
+    """While this process lacks descriptors, the hook waits, as it has not been sent, but not past `give_up`, by the
+    clock of the loop. Raises ExchangeError."""
+    clock = asyncio.get_running_loop().time
     while True:
         try:
             await get_following(url, headers, USER_AGENT, whose=container_id)
         except OwnShortageError:
+            if clock() + SHORTAGE_SECONDS > give_up:
+                raise
             await asyncio.sleep(SHORTAGE_SECONDS)
         else:
             return

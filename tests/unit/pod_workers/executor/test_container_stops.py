@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import AnswerTooLarge, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, ExecResult
 from actors.shared.kube.codec import decode_pod
-from actors.shared.kube.handlers import ExecAction, LifecycleHandler, SleepAction
+from actors.shared.kube.handlers import ExecAction, HTTPGetAction, LifecycleHandler, SleepAction
 
 
 def ran() -> CriContainer:
@@ -54,6 +55,17 @@ def test_at_least_two_seconds_are_left_for_the_signal():
 def test_a_hook_that_outlives_the_grace_period_is_abandoned():
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
     assert stopped(Termination(instance=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
+
+
+def test_a_hook_for_which_no_descriptor_is_free_fails_within_the_grace_period(monkeypatch):
+    async def short(*args: Any, **options: Any) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(asyncio, "open_connection", short)
+    hook = LifecycleHandler(httpGet=HTTPGetAction(port=80, host="127.0.0.1"))
+    given, said = stopped(Termination(instance=ran(), grace=1, pre_stop=hook))
+    text = 'Get "http://127.0.0.1:80": dial tcp 127.0.0.1:80: connect: too many open files'
+    assert (given, said) == ({"a": 2}, [f"a: {text}"])
 
 
 @pytest.mark.parametrize(

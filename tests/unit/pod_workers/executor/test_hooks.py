@@ -86,6 +86,32 @@ async def test_a_hook_for_which_the_agent_lacks_a_descriptor_is_sent_once_it_has
     assert not shortages
 
 
+@pytest.mark.parametrize(("patience", "tries"), [(0.0, 1), (2.5, 3), (None, 61)])
+async def test_a_hook_fails_when_no_descriptor_is_free_by_its_deadline(patience, tries):
+    """Seconds of the loop pass while the hook waits; a hook without a deadline of its own is given up, too."""
+    loop, waited, tried = asyncio.get_running_loop(), 0.0, 0
+
+    async def short(*args, **options):
+        nonlocal tried
+        tried += 1
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async def passing(seconds):
+        nonlocal waited
+        waited += seconds
+        assert waited < 100, "the hook is not given up"
+
+    handler = LifecycleHandler(httpGet=HTTPGetAction(port=80))
+    begun = loop.time()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(asyncio, "open_connection", short)
+        patched.setattr(asyncio, "sleep", passing)
+        patched.setattr(loop, "time", lambda: begun + waited)
+        with pytest.raises(HookFailed, match="too many open files"):
+            await run_hook(None, handler, "id", here, [], patience=patience)  # type: ignore[arg-type]
+    assert tried == tries
+
+
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
 async def test_the_server_gets_its_name_as_in_the_url(ip):
     told: list[bytes] = []
