@@ -92,6 +92,8 @@ _TOO_LARGE = "CLIENT: Received message larger than max"
 """The text of gRPC's client side."""
 _NO_SERVICE = "unknown service runtime.v1."
 _OVERDUE = "context deadline exceeded"
+_ENDED = re.compile(r"\bRST_STREAM with error code 8\b")
+"""CANCEL, of RFC 9113, section 7, in the words of gRPC's client side."""
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,
@@ -104,7 +106,9 @@ _BY_CODE: dict[str, type[CriError]] = {
 def from_rpc(method: str, code: str, details: str, *, overdue: bool = False) -> CriError:
     """The error for a gRPC status. `code` is the name of the gRPC code, e.g. NOT_FOUND. `overdue`: it came when the
     deadline of the call was over. The runtime knows the deadline, and may say so before the client does: containerd
-    with UNKNOWN, when its shim does not answer."""
+    with UNKNOWN, when its shim does not answer, and the gRPC server of any runtime by the end of the stream alone."""
+    if overdue and code == "CANCELLED" and _ENDED.search(details):
+        return DeadlineExceeded(method, "DEADLINE_EXCEEDED", _OVERDUE)
     kind = DeadlineExceeded if overdue and _OVERDUE in details else _kind(method, code, details)
     return kind(method, code, client_details(details))
 

@@ -94,3 +94,11 @@ OVERDUE = 'failed to kill container "c1": context deadline exceeded: unknown'
 def test_a_missed_deadline_may_be_told_by_the_runtime(details: str, overdue: bool, kind: type[errors.CriError]) -> None:
     error = errors.from_rpc("StopContainer", "UNKNOWN", details, overdue=overdue)
     assert (type(error), error.rpc_text) == (kind, f"rpc error: code = Unknown desc = {details}")
+
+
+def test_a_stream_that_the_runtime_ends_at_the_deadline_is_the_deadline() -> None:
+    ended = "RST_STREAM (Received RST_STREAM with error code 8)"
+    error = errors.from_rpc("StartContainer", "CANCELLED", ended, overdue=True)
+    assert type(error) is errors.DeadlineExceeded
+    assert error.rpc_text == "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+    assert type(errors.from_rpc("StartContainer", "CANCELLED", ended)) is errors.RuntimeFailure
