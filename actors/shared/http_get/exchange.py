@@ -64,22 +64,23 @@ async def get(
         async with asyncio.timeout_at(deadline):
             status, fields = await read_head(received)
         body = ResponseBody(received)
-        broken = await _whole(body, status, fields, writer, deadline)
+        broken = await _whole(body, status, fields, url, writer, deadline)
         return HttpGetResponse(status, _location(fields), body.content, broken)
     except TimeoutError:
         raise
     except OSError as problem:
-        raise ExchangeError(_read_text(problem, writer)) from problem
+        raise ExchangeError(_read_text(problem, url, writer)) from problem
     finally:
         # not awaited: a TLS peer may never close its side
         writer.transport.abort() if secure else writer.close()
 
 
-def _read_text(problem: OSError, writer: asyncio.StreamWriter) -> str:
+def _read_text(problem: OSError, url: Url, writer: asyncio.StreamWriter) -> str:
     """The error of a lost connection."""
     if not isinstance(problem, ConnectionResetError):
         return str(problem) or type(problem).__name__
-    own, peer = (writer.get_extra_info(name) or ("", 0) for name in ("sockname", "peername"))
+    own = writer.get_extra_info("sockname") or ("", 0)
+    peer = writer.get_extra_info("peername") or (url.hostname, url.port)  # the kernel forgets one that is gone at once
     return f"read tcp {joined(*own[:2])}->{joined(*peer[:2])}: read: connection reset by peer"
 
 
@@ -99,7 +100,12 @@ def _location(fields: Mapping[str, str]) -> str:
 
 
 async def _whole(
-    body: ResponseBody, status: int, fields: Mapping[str, str], writer: asyncio.StreamWriter, deadline: float | None
+    body: ResponseBody,
+    status: int,
+    fields: Mapping[str, str],
+    url: Url,
+    writer: asyncio.StreamWriter,
+    deadline: float | None,
 ) -> str:
     """Read the start of the body. Returns why it is not complete, or ''."""
     try:
@@ -112,5 +118,5 @@ async def _whole(
     except BodyError as problem:
         return str(problem)
     except OSError as problem:
-        return _read_text(problem, writer)
+        return _read_text(problem, url, writer)
     return ""

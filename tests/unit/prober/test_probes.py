@@ -132,6 +132,33 @@ async def test_a_connection_that_is_reset_is_named_with_both_of_its_ends():
     ), outcome.text
 
 
+async def test_a_server_that_is_gone_before_the_request_is_named_too(monkeypatch):
+    """The kernel no longer knows the address of a peer that has reset the connection when it is looked at first."""
+
+    class Gone(asyncio.Transport):
+        def get_extra_info(self, name, default=None):
+            return ("10.0.0.1", 4000) if name == "sockname" else default
+
+        def write(self, data):
+            pass
+
+        def is_closing(self):
+            return True
+
+        def close(self):
+            pass
+
+    async def dialled(*args, **options):
+        reader = asyncio.StreamReader()
+        reader.set_exception(ConnectionResetError())
+        loop = asyncio.get_running_loop()
+        return reader, asyncio.StreamWriter(Gone(), asyncio.StreamReaderProtocol(reader), reader, loop)
+
+    monkeypatch.setattr("actors.shared.http_get.exchange.dial", dialled)
+    outcome = await get(8080)
+    assert outcome.text.endswith(": read tcp 10.0.0.1:4000->127.0.0.1:8080: read: connection reset by peer")
+
+
 @pytest.mark.parametrize(
     ("said", "text"),
     [
