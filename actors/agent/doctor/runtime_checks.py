@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import resource
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from actors.container_runtime.socket_check import warning as absence
 from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
 from actors.shared.config.endpoints import socket_of
+from actors.shared.config.start.open_files import OF_POD
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
@@ -66,6 +68,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         remedy = "sudo supervise doctor" if denied else start
         yield failure(RUNTIME, gone.partition(": start it")[0], remedy)
         return
+    yield from _open_files(agent, endpoint)
     try:
         version, status, info = asyncio.run(_ask_runtime(endpoint))
     except (CriError, TimeoutError) as error:
@@ -110,6 +113,19 @@ async def _ask_file_systems(agent: Agent) -> ImageFileSystems:
             return await client.image_fs_info()
     finally:
         await client.close()
+
+
+def _open_files(agent: Agent, endpoint: str) -> Iterator[Finding]:
+    """Whether the runtime may open the files of one more pod. Without any it no longer accepts a connection."""
+    try:
+        pid = listener_pid(socket_of(endpoint), scaled(1.0))
+        opened, most = len(os.listdir(f"/proc/{pid}/fd")), resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
+    except OSError:
+        return
+    if pid > 1 and 0 <= most - opened < OF_POD:
+        text = f"its process, pid {pid}, has {opened} of {most} files open, so no further pod starts"
+        whose = "the agent" if agent.managed_runtime else "the runtime"
+        yield failure(RUNTIME, text, f"start {whose} with a higher limit, LimitNOFILE or ulimit -n, or lower maxPods")
 
 
 def _stopped_process(endpoint: str) -> int:

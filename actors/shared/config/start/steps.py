@@ -11,7 +11,6 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
@@ -19,12 +18,9 @@ from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import OWN_VERSION, git_version
 from supervision.errors import error_reason
 
-from . import lock_file, preflight, state_directories
+from . import lock_file, open_files, preflight, state_directories
 from .kernel_tunables import set_all
 from .selinux_labels import label_plugin_directories
-
-LEAST_OPEN_FILES: Final = 128
-"""The fork server has some three for each actor. With fewer it can neither start all actors nor tell why."""
 
 
 def prepare(
@@ -63,11 +59,13 @@ def limits(agent: Agent) -> Iterator[str]:
         yield f"maxOpenFiles: {wanted} open files are not granted, only {hard}: {error_reason(error)}"
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
     granted = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if granted < LEAST_OPEN_FILES:
+    if granted < open_files.LEAST:
         rule = (
-            f"{granted} open files are granted, at least {LEAST_OPEN_FILES} are needed: raise LimitNOFILE or ulimit -n"
+            f"{granted} open files are granted, at least {open_files.LEAST} are needed: raise LimitNOFILE or ulimit -n"
         )
         raise ConfigErrors([ConfigProblem("maxOpenFiles", str(wanted), rule)])
+    if too_few := open_files.shortage(agent, granted):
+        yield f"maxOpenFiles: {too_few}"
     score = agent.config.oomScoreAdj
     try:
         Path("/proc/self/oom_score_adj").write_text(str(score))

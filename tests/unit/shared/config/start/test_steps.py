@@ -14,7 +14,7 @@ import pytest
 from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
-from actors.shared.config.start import lock_file, preflight, start_records, state_directories, steps
+from actors.shared.config.start import lock_file, open_files, preflight, start_records, state_directories, steps
 from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
@@ -119,11 +119,35 @@ def test_modes_of_own_directories_are_narrowed_and_of_host_directories_kept(agen
 
 
 def test_a_start_with_too_few_open_files_for_the_actors_is_refused(agent, keep_limits):
-    few = steps.LEAST_OPEN_FILES - 1
+    few = open_files.LEAST - 1
     with pytest.raises(ConfigErrors, match=f"{few} open files are granted, at least {few + 1} are needed"):
         list(limits(configured(agent, maxOpenFiles=few, oomScoreAdj=0)))
     enough = configured(agent, maxOpenFiles=few + 1, oomScoreAdj=int(Path("/proc/self/oom_score_adj").read_text()))
     assert list(limits(enough)) == []
+
+
+@pytest.mark.parametrize(
+    ("managed", "granted", "settings", "pods"),
+    [
+        (True, 128, {}, 6),
+        (True, 1024, {}, 81),
+        (True, 128, {"maxPods": 6}, None),
+        (True, 128, {"podsPerCore": 1}, None),
+        (True, 48 + 12 * 110, {}, None),
+        (False, 128, {}, None),
+    ],
+)
+def test_a_start_tells_for_how_many_pods_a_managed_runtime_has_files(
+    agent, keep_limits, monkeypatch, managed, granted, settings, pods
+):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    own = int(Path("/proc/self/oom_score_adj").read_text())
+    wanted = configured(agent, maxOpenFiles=granted, oomScoreAdj=own, **settings)
+    said = list(limits(msgspec.structs.replace(wanted, managed_runtime=managed)))
+    assert len(said) == (pods is not None)
+    if said:
+        assert f"maxOpenFiles: {granted} open files are granted" in said[0]
+        assert f"needs {48 + 12 * 110} for 110 pods: it has enough for {pods};" in said[0]
 
 
 def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
