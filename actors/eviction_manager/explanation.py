@@ -11,7 +11,7 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.kube.quantity_text import alike, binary, decimal, written
+from actors.shared.kube.quantity_text import binary, canonical, decimal
 
 from .resources import RESOURCE_OF
 from .thresholds import SignalObservation
@@ -47,11 +47,8 @@ def explain(
 
 
 def _quantities(resource: str, threshold: Threshold, observation: SignalObservation) -> str:
-    minimum = threshold.amount.of(observation.capacity)
-    if threshold.amount.absolute is None:
-        amount = binary(minimum)
-    else:
-        amount = written("memory" if resource in ("memory", "ephemeral-storage") else resource, minimum)
+    quantity = threshold.amount.written
+    amount = canonical(quantity) if quantity else binary(threshold.amount.of(observation.capacity))
     in_bytes = resource in ("memory", "ephemeral-storage")
     available = binary(observation.available) if in_bytes else decimal(observation.available)
     return f"Threshold quantity: {amount}, available: {available}. "
@@ -81,7 +78,7 @@ def _of_containers(pod: Pod, usage: PodUsage, resource: str, annotations: dict[s
 
 
 def _larger(kind: str, name: str, used: str, requested: Quantity, resource: str) -> str:
-    text = f"{kind} {name} was using {used}, request is {alike(requested, quantity_value(requested))}"
+    text = f"{kind} {name} was using {used}, request is {canonical(requested)}"
     return f"{text}, has larger consumption of {resource}. "
 
 

@@ -12,7 +12,7 @@ from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import limits_with_overhead
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.kube.quantity_text import alike
+from actors.shared.kube.quantity_text import alike, canonical
 
 from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, DiskLayout
 from .usage import PodUsage, ephemeral_bytes
@@ -46,7 +46,7 @@ def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
         limit = volume.emptyDir.sizeLimit if volume.emptyDir is not None else None
         used = usage.volumes.get(volume.name)
         if limit is not None and used is not None and 0 < _size(limit) < used.bytes:
-            text = f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{_quantity_text(limit)}". '
+            text = f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{canonical(limit)}". '
             yield Violation(EMPTY_DIR_LIMIT, text)
 
 
@@ -66,7 +66,7 @@ def _containers(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Viola
         if limit is None or one is None or not _size(limit):
             continue
         if one.logs.bytes + (one.rootfs.bytes if with_layer else 0) > _size(limit):
-            text = f'Container {container.name} exceeded its local ephemeral storage limit "{_quantity_text(limit)}". '
+            text = f'Container {container.name} exceeded its local ephemeral storage limit "{canonical(limit)}". '
             yield Violation(CONTAINER_LIMIT, text)
 
 
@@ -83,7 +83,3 @@ def _first_limit(pod: Pod) -> Quantity:
 
 def _size(quantity: Quantity) -> int:
     return quantity_value(quantity)
-
-
-def _quantity_text(quantity: Quantity) -> str:
-    return alike(quantity, quantity_value(quantity))

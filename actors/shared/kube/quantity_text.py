@@ -3,12 +3,19 @@ amount again is no change."""
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+from typing import Final
+
 from .huge_pages import is_huge_pages
 from .meta import Quantity
+from .quantity import parse
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+_SMALL = ("n", "u", "m")
 _BYTES = ("memory", "ephemeral-storage")
+_EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]+\Z", re.ASCII)
 
 
 def written(resource: str, amount: int) -> str:
@@ -24,10 +31,22 @@ def written(resource: str, amount: int) -> str:
     return decimal(amount)
 
 
-def alike(quantity: Quantity, amount: int) -> str:
-    """The amount as Go prints it, if it came from `quantity` alone or as the first part of a sum: with binary suffixes
-    only if `quantity` has one."""
-    return binary(amount) if str(quantity).endswith("i") else decimal(amount)
+def canonical(quantity: Quantity) -> str:
+    """The quantity as Go prints it: `1024Mi` as `1Gi`, `0.5Ki` as `512`, `1500000` as `1500k`. Raises QuantityError."""
+    return alike(quantity, parse(quantity))
+
+
+def alike(quantity: Quantity, amount: int | Fraction) -> str:
+    """The amount as Go prints it, if it came from `quantity` alone or as the first part of a sum: in its notation, with
+    binary suffixes, decimal suffixes or an exponent. Go prints a small or broken number of bytes as a decimal one."""
+    text = str(quantity)
+    whole = Fraction(amount).denominator == 1
+    if text.endswith("i") and whole:
+        return binary(int(amount))
+    number, power = _in_thousands(Fraction(amount))
+    if _EXPONENT.search(text):
+        return f"{number}e{3 * power}" if power else str(number)
+    return f"{number}{_SMALL[power] if power < 0 else _DECIMAL[power]}"
 
 
 def binary(amount: int) -> str:
@@ -38,6 +57,14 @@ def binary(amount: int) -> str:
 def decimal(amount: int) -> str:
     """The number with the largest decimal suffix that leaves it whole."""
     return _with_suffix(amount, 1000, _DECIMAL)
+
+
+def _in_thousands(value: Fraction) -> tuple[int, int]:
+    """The value as a whole number and a power of 1000, as large as possible, from nano to exa; rounded up to nano."""
+    number, power = -(-value.numerator * 10**9 // value.denominator), -3
+    while number and number % 1000 == 0 and power < len(_DECIMAL) - 1:
+        number, power = number // 1000, power + 1
+    return number, power if number else 0
 
 
 def _with_suffix(amount: int, base: int, suffixes: tuple[str, ...]) -> str:

@@ -5,12 +5,20 @@ import pytest
 from actors.eviction_manager.explanation import explain
 from actors.eviction_manager.thresholds import SignalObservation
 from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
-from actors.shared.config.fields.eviction import Amount, Threshold
+from actors.shared.config.fields.eviction import Amount, Threshold, parse_amount
 
 from .pods import active, container
 
 MI = 1 << 20
-HUNDRED = Threshold("memory.available", Amount(absolute=100 * MI))
+
+
+def amount_of(text: str) -> Amount:
+    found = parse_amount(text)
+    assert found is not None
+    return found
+
+
+HUNDRED = Threshold("memory.available", amount_of("100Mi"))
 
 
 def test_the_message_names_the_containers_that_use_more_memory_than_they_request():
@@ -56,10 +64,11 @@ def test_a_pod_with_pod_level_memory_is_named_first():
     assert explanation.annotations["offending_pod_usage"] == "30Mi"
 
 
-def test_a_request_is_printed_in_the_notation_of_the_spec():
-    pod = active(container("eater", requests={"memory": "512M"})).pod
+@pytest.mark.parametrize(("request_", "text"), [("512M", "512M"), ("228e6", "228e6"), ("0.3Gi", "322122547200m")])
+def test_a_request_is_printed_in_the_notation_of_the_spec(request_, text):
+    pod = active(container("eater", requests={"memory": request_})).pod
     usage = PodUsage(containers={"eater": ContainerUsage(memory=512 * MI)})
-    assert "was using 512Mi, request is 512M, has" in explain(pod, usage, HUNDRED, None).message
+    assert f"was using 512Mi, request is {text}, has" in explain(pod, usage, HUNDRED, None).message
 
 
 def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
@@ -76,21 +85,19 @@ def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
 @pytest.mark.parametrize(
     ("signal", "amount", "capacity", "expected"),
     [
-        ("nodefs.inodesFree", Amount(absolute=5000), 9, "inodes. Threshold quantity: 5k, available: 4321. "),
-        ("imagefs.inodesFree", Amount(percent=5.0), 10240, "inodes. Threshold quantity: 512, available: 4321. "),
-        ("pid.available", Amount(absolute=100), 9, "pids. Threshold quantity: 100, available: 4321. "),
-        (
-            "allocatableMemory.available",
-            Amount(absolute=10**9),
-            9,
-            "memory. Threshold quantity: 1G, available: 4321. ",
-        ),
+        ("nodefs.inodesFree", "5000", 9, "inodes. Threshold quantity: 5k, available: 4321. "),
+        ("imagefs.inodesFree", "5%", 10240, "inodes. Threshold quantity: 512, available: 4321. "),
+        ("imagefs.inodesFree", "5%", 40960, "inodes. Threshold quantity: 2Ki, available: 4321. "),
+        ("pid.available", "100", 9, "pids. Threshold quantity: 100, available: 4321. "),
+        ("memory.available", "1024Mi", 9, "memory. Threshold quantity: 1Gi, available: 4321. "),
+        ("memory.available", "134217728", 9, "memory. Threshold quantity: 134217728, available: 4321. "),
+        ("memory.available", "0.3Gi", 9, "memory. Threshold quantity: 322122547200m, available: 4321. "),
+        ("allocatableMemory.available", "1e9", 9, "memory. Threshold quantity: 1e9, available: 4321. "),
     ],
 )
-def test_quantities_are_written_as_the_api_writes_them(signal, amount, capacity, expected):
-    explanation = explain(
-        active().pod, PodUsage(memory=5), Threshold(signal, amount), SignalObservation(4321, capacity)
-    )
+def test_a_quantity_is_printed_in_the_notation_of_the_configuration(signal, amount, capacity, expected):
+    threshold = Threshold(signal, amount_of(amount))
+    explanation = explain(active().pod, PodUsage(memory=5), threshold, SignalObservation(4321, capacity))
     assert explanation.message == f"The node was low on resource: {expected}"
 
 

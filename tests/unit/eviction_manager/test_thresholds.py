@@ -14,7 +14,7 @@ from actors.eviction_manager.thresholds import (
     watched,
 )
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
-from actors.shared.config.fields.eviction import Amount, Threshold
+from actors.shared.config.fields.eviction import Amount, Threshold, parse_reclaim
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 MEMORY_LEFT = Threshold("memory.available", Amount(absolute=100))
@@ -115,7 +115,7 @@ def test_hard_memory_thresholds_apply_to_allocatable_memory_where_it_is_enforced
         ("allocatableMemory.available", 100, 0.0),
         ("nodefs.available", 1, 0.0),
     ]
-    assert watched(config)[2].reclaim == Amount(absolute=7)
+    assert watched(config)[2].reclaim == parse_reclaim("7")
 
 
 @pytest.mark.parametrize(

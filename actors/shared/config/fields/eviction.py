@@ -39,6 +39,8 @@ class Amount(msgspec.Struct, frozen=True):
     """Bytes, inodes or process IDs."""
     percent: float | None = None
     """Of the capacity."""
+    written: str = ""
+    """The quantity as in the configuration, for messages; empty: a percentage."""
 
     def of(self, capacity: int) -> int:
         """Bytes, inodes or process IDs."""
@@ -81,7 +83,7 @@ def parse_amount(text: str) -> Amount | None:
     value = quantity.parse(text)
     if value <= 0:
         raise ValueError("must be more than 0")
-    return Amount(absolute=quantity.ceil(value))
+    return Amount(absolute=quantity.ceil(value), written=text)
 
 
 def parse_reclaim(text: str) -> Amount:
@@ -94,7 +96,7 @@ def parse_reclaim(text: str) -> Amount:
     value: Fraction = quantity.parse(text)
     if value < 0:
         raise ValueError("must not be negative")
-    return Amount(absolute=quantity.ceil(value))
+    return Amount(absolute=quantity.ceil(value), written=text)
 
 
 def parse_grace(text: str) -> Duration:

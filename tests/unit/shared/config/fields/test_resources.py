@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.config.fields.eviction import Amount, parse_amount, thresholds
+from actors.shared.config.fields.eviction import parse_amount, parse_reclaim, thresholds
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list, parse_percent, parse_resource_list
 
@@ -71,5 +71,5 @@ def test_thresholds_are_read_memory_first_with_grace_and_reclaim_and_without_tho
     assert found == [
         ("memory.available", 100 << 20, 0.0, None),
         ("memory.available", 1 << 30, 90.0, None),
-        ("nodefs.available", (100 << 20) + 1, 0.0, Amount(absolute=1 << 30)),
+        ("nodefs.available", (100 << 20) + 1, 0.0, parse_reclaim("1Gi")),
     ]
