@@ -20,6 +20,7 @@ from .memory.state import MEMORY_STATE
 from .memory.state import encode as encode_memory
 from .state_store import StateStore
 from .topology.devices import DeviceHintProvider
+from .topology.kept_machine import machine_of_this_life
 from .topology.pod_hardware import PodHardware
 from .topology.provider import HintProvider
 
@@ -29,7 +30,8 @@ def pod_hardware(
 ) -> PodHardware:
     """Writes the state files, as the kubelet does under every policy. `host`: the root directory of a fake host;
     `runtime`: replaces the agent's. Raises StateError, OSError, ValueError."""
-    machine, files = machine_of(agent, host), StateFiles.of(actor, agent)
+    files = StateFiles.of(actor, agent)
+    machine = machine_of(agent, host, lambda read: machine_of_this_life(files.copies, read, actor.log, files.again))
     cpus = cpu_start(agent, machine, files.file(CPU_STATE).newest())
     providers: list[HintProvider] = [DeviceHintProvider(actor, machine.node_ids)]
     store = StateStore(files.file(CPU_STATE), cpus.state, encode)

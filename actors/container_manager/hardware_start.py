@@ -80,12 +80,14 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
             yield ConfigProblem(field, value, str(error))
 
 
-def machine_of(agent: Agent, host: str = "") -> MachineTopology:
-    """An empty one if no policy needs it. Raises OSError, ValueError."""
+def machine_of(
+    agent: Agent, host: str = "", by: Callable[[Callable[[], MachineTopology]], MachineTopology] = lambda read: read()
+) -> MachineTopology:
+    """An empty one if no policy needs it. `by` may have an earlier reading. Raises OSError, ValueError."""
     config = agent.config
     static = config.cpuManagerPolicy == STATIC or config.memoryManagerPolicy == MEMORY_STATIC
     needed = static or config.topologyManagerPolicy != NONE
-    return read_machine(host) if needed else MachineTopology((), ())
+    return by(lambda: read_machine(host)) if needed else MachineTopology((), ())
 
 
 def topology_settings(agent: Agent, machine: MachineTopology) -> TopologySettings:

@@ -27,7 +27,7 @@ class StateFiles:
 
     def __init__(self, root_dir: str, run_dir: str, log: Log = _LOG, *, again: bool = False) -> None:
         self.root_dir, self.log, self.again = root_dir, log, again
-        self._copies = Path(run_dir, COPIES)
+        self.copies = Path(run_dir, COPIES)
 
     @classmethod
     def of(cls, actor: Actor, agent: Agent) -> StateFiles:
@@ -37,7 +37,7 @@ class StateFiles:
     def file(self, name: str) -> CopiedFile:
         """`name`: below the root directory."""
         path = Path(self.root_dir, name)
-        return CopiedFile(self, path, self._copies / path.name)
+        return CopiedFile(self, path, self.copies / path.name)
 
 
 class CopiedFile:

@@ -1,0 +1,62 @@
+"""The machine as the agent has found it at its start.
+
+CPUs go offline, and huge pages change, while the agent runs. The static policies keep to the machine that they began
+with, as in the kubelet, also in a process that continues them: its state would not fit the changed one. A new agent
+takes the machine as it is then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from actors.shared.config.fields.resources import format_cpu_list
+from actors.shared.state_files import Log
+from supervision.errors import error_text
+from supervision.state_file import DamagedError, StateFile
+
+from .machine import MachineTopology
+
+MACHINE: Final = "machine"
+"""The file's name, in the directory of the copies of state files."""
+
+
+def machine_of_this_life(
+    directory: Path, read: Callable[[], MachineTopology], log: Log, again: bool
+) -> MachineTopology:
+    """`again`: an earlier process of this agent has read it. Raises OSError, ValueError where `read` does."""
+    file = StateFile(directory / MACHINE, MachineTopology, sync=False)
+    kept = _kept(file, log) if again else None
+    if kept is not None:
+        _tell_changes(kept, read, log)
+        return kept
+    found = read()
+    try:
+        file.save(found)
+    except OSError as error:
+        log.warning("the CPUs and memory of the machine are not kept for a restart: %s", error_text(error))
+    return found
+
+
+def _kept(file: StateFile[MachineTopology], log: Log) -> MachineTopology | None:
+    try:
+        return file.load()
+    except (OSError, DamagedError) as error:
+        log.warning("the CPUs and memory of the machine are read anew: %s", error_text(error))
+        return None
+
+
+def _tell_changes(kept: MachineTopology, read: Callable[[], MachineTopology], log: Log) -> None:
+    try:
+        now = read()
+    except (OSError, ValueError) as error:
+        log.warning("the CPUs of this machine cannot be read: %s", error_text(error))
+        return
+    if now.online != kept.online:
+        log.warning(
+            "CPUs %s are online; the static policies go on with CPUs %s, until the agent starts again",
+            format_cpu_list(now.online), format_cpu_list(kept.online),
+        )  # fmt: skip
+    elif now != kept:
+        log.warning("the memory or CPUs of the machine have changed; the static policies go on with what there was")
