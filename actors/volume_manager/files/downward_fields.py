@@ -72,7 +72,7 @@ def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str
     """A container's limit or request, in units of the divisor, rounded up. Raises DownwardError."""
     container = find_container(pod, selector.containerName)
     if container is None:
-        raise DownwardError(f"no resource {selector.resource!r} of container {selector.containerName!r}")
+        raise DownwardError(f"container {selector.containerName} not found")
     try:
         return resource_field(pod, container, selector, allocatable)
     except ResourceFieldError as error:

@@ -24,23 +24,31 @@ def check_host_path(path: str, type: str) -> str:
     """Check the type of a hostPath, or create the path. The check uses one file descriptor, so all of it concerns the
     same object.
 
-    Returns '' when the type is right, else the reason. Raises OSError for a path that cannot be opened.
+    Returns '' when the type is right, else the reason, in the kubelet's words.
     """
-    if type == "DirectoryOrCreate":
-        with suppress(FileExistsError):
-            make_path(path, 0o755)
-    elif type == "FileOrCreate":
-        _make_file(path)
+    try:
+        if type == "DirectoryOrCreate":
+            _make_directory(path)
+        elif type == "FileOrCreate":
+            _make_file(path)
+    except OSError as error:
+        made = "mkdir" if type == "DirectoryOrCreate" else "open"
+        return f"{made} {os.fsdecode(error.filename or path)}: {(error.strerror or '').lower()}"
     check, wanted = _CHECKS[type]
     failure = f"hostPath type check failed: {path} is not {wanted}"
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except OSError:
         return failure
     try:
         return "" if check(os.fstat(fd).st_mode) else failure
     finally:
         os.close(fd)
+
+
+def _make_directory(path: str) -> None:
+    with suppress(FileExistsError):
+        make_path(path, 0o755)
 
 
 def _make_file(path: str) -> None:

@@ -7,13 +7,15 @@ from typing import ClassVar, Final
 from actors.shared.kube.huge_pages import PREFIX, is_huge_pages
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_requests
-from actors.shared.kube.quantity import quantity_value
+from actors.shared.kube.quantity import QuantityError, quantity_value
 from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
+from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.host.directories import make_directory
+from actors.volume_manager.persistent_volumes.claims import UnusableVolume
 from actors.volume_manager.tools.volume_tools import VolumeTools
 from supervision.errors import error_text
 
-from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
+from .base import Mounter, PendingVolume, Plan, PodContext, RejectedVolume, VolumeType
 from .memory_size import containers_of, smallest
 
 PLUGIN: Final = "kubernetes.io/empty-dir"
@@ -75,23 +77,38 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
 
 
 def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> Plan:
+    """The size is the medium's, which a container or the pod must request, else the only one of the requests."""
+    requested = _huge_page_sizes(context)
+    _, _, given = medium.partition("-")
+    sizes = requested & {_size(given)} if given else requested
+    if not sizes:
+        text = f"medium {medium}: hugePages storage requested, but there is no resource request for huge pages"
+        return _unusable(name, text)
+    if len(sizes) > 1:
+        return _unusable(name, f"medium: {medium} can't be used if container requests multiple huge page sizes")
+    return HugePagesEmptyDir(volume=name, path=path, group=context.fs_group, page_size=sizes.pop())
+
+
+def _huge_page_sizes(context: PodContext) -> set[int]:
+    """The sizes, in bytes, of the huge pages that the pod requests."""
     names = {name for container in containers_of(context.pod) for name in container_requests(container)}
     whole_pod = context.pod.spec.resources
     if whole_pod is not None:
         names |= whole_pod.limits.keys() | whole_pod.requests.keys()
-    requested = {name.removeprefix(PREFIX) for name in names if is_huge_pages(name)}
-    _, _, size = medium.partition("-")
-    if size and size not in requested:
-        return RejectedVolume(
-            name, f"volume {name!r}: medium {medium}, but neither the pod nor a container requests hugepages-{size}"
-        )
-    if not size and len(requested) != 1:
-        found = ", ".join(sorted(requested)) or "none"
-        text = f"medium {medium} needs one huge page size in the requests, found {found}"
-        return RejectedVolume(name, f"volume {name!r}: {text}")
-    return HugePagesEmptyDir(
-        volume=name, path=path, group=context.fs_group, page_size=quantity_value(size or requested.pop())
-    )
+    return {_size(name.removeprefix(PREFIX)) for name in names if is_huge_pages(name)} - {0}
+
+
+def _size(text: str) -> int:
+    """Bytes of a page size, 0 of what is none."""
+    try:
+        return quantity_value(text)
+    except QuantityError:
+        return 0
+
+
+def _unusable(name: str, text: str) -> PendingVolume:
+    """The kubelet's error of a volume of huge pages."""
+    return PendingVolume(name, text, UnusableVolume(name, MountError(text)))
 
 
 def _in_memory(volume: Volume) -> bool:

@@ -162,7 +162,6 @@ async def test_a_host_path_of_the_wrong_type_is_reported_with_the_volumes_name(m
         ({"hostPath": {"path": "/a/../b"}}, r"'..'"),
         ({"hostPath": {"path": "/a", "type": "Folder"}}, "unknown hostPath type"),
         ({"emptyDir": {"medium": "Tape"}}, "unknown storage medium"),
-        ({"emptyDir": {"medium": "HugePages"}}, "huge page size"),
     ],
 )
 async def test_an_unsupported_source_is_finally_refused_by_name(manager, tmp_path, volume, text):

@@ -5,8 +5,10 @@ import pytest
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.csi.migration import TRANSLATIONS
+from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.host.mount_program import command
-from actors.volume_manager.types.base import PodContext, RejectedVolume
+from actors.volume_manager.persistent_volumes.claims import UnusableVolume
+from actors.volume_manager.types.base import PendingVolume, PodContext, RejectedVolume
 from actors.volume_manager.types.empty_dir import EmptyDir, HugePagesEmptyDir, MemoryEmptyDir
 from actors.volume_manager.types.host_path import HostPath
 from actors.volume_manager.types.image import ImageVolume
@@ -93,9 +95,18 @@ def test_huge_pages_need_a_request_of_that_size():
         HugePagesEmptyDir(volume="h", path="/pods/u/volumes/kubernetes.io~empty-dir/h", page_size=2 << 20)
     ]
     assert steps(volume("HugePages-1Gi"), containers=[two, one])[0].page_size == GIB
-    assert isinstance(steps(volume("HugePages"), containers=[two, one])[0], RejectedVolume)
-    assert isinstance(steps(volume("HugePages-1Gi"), containers=[two])[0], RejectedVolume)
+    assert steps(volume("HugePages-2048Ki"), containers=[two])[0].page_size == 2 << 20
+    several = "medium: HugePages can't be used if container requests multiple huge page sizes"
+    assert steps(volume("HugePages"), containers=[two, one]) == [_unusable("h", several)]
+    for medium, containers in (("HugePages-1Gi", [two]), ("HugePages", []), ("HugePages-x", [two])):
+        text = f"medium {medium}: hugePages storage requested, but there is no resource request for huge pages"
+        assert steps(volume(medium), containers=containers) == [_unusable("h", text)]
     assert isinstance(steps(volume("HugePagesX"), containers=[two])[0], RejectedVolume)
+
+
+def _unusable(name, text):
+    """Its event is `MountVolume.SetUp failed for volume`."""
+    return PendingVolume(name, text, UnusableVolume(name, MountError(text)))
 
 
 def test_huge_pages_requested_by_the_pod_as_a_whole_are_enough():
