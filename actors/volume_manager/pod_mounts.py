@@ -135,7 +135,7 @@ class PodMounts:
         self._pods[uid] = msgspec.structs.replace(known, failed=bool(failed))
         self._count()
         if failed:
-            names = {volume: mounter.shown_name for volume, mounter in mounters.items()}
+            names = {volume: mounter.spec_name for volume, mounter in mounters.items()}
             names |= {one.volume: one.unusable.name for one in pending if one.unusable}
             unprocessed = {one.volume for one in pending if not one.unusable}
             events, waiting = events_of(failed, names, unprocessed), unattached(failed)
@@ -225,7 +225,7 @@ class PodMounts:
         paths: dict[int, str] = {}
         for item in message.items:
             mounter = bindable[item.volume]
-            target = subpath_path(self._agent.pod_dir(message.uid), item.volume, message.container, item.index)
+            target = subpath_path(self._agent.pod_dir(message.uid), mounter.spec_name, message.container, item.index)
             arguments = {
                 "volume": mounter.path,
                 "path": item.path,

@@ -41,4 +41,5 @@ def device_link(pod_dir: str, plugin_dir: str, volume: str) -> str:
 
 
 def subpath_path(pod_dir: str, volume: str, container: str, index: int) -> str:
+    """`volume`: the kubelet's name of it, by which a kubelet that takes over unmounts it."""
     return f"{pod_dir}/{SUBPATHS}/{volume}/{container}/{index}"

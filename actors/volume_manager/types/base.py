@@ -89,8 +89,9 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
         return self.plugin
 
     @property
-    def shown_name(self) -> str:
-        """The volume's name in events."""
+    def spec_name(self) -> str:
+        """The kubelet's name of the volume, in events and in directories: that of its PersistentVolume, if it has
+        one."""
         return self.persistent or self.volume
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:

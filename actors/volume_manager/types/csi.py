@@ -42,6 +42,10 @@ class CsiMounter(Mounter, frozen=True, kw_only=True):
     def measured_plugin(self) -> str:
         return f"{self.plugin}:{self.mount.source.driver}"
 
+    @property
+    def spec_name(self) -> str:
+        return self.mount.source.name
+
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
         if tools.csi is None:
             return "no API server is joined"

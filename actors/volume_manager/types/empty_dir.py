@@ -11,7 +11,7 @@ from actors.shared.kube.quantity import QuantityError, quantity_value
 from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
 from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.host.directories import make_directory
-from actors.volume_manager.persistent_volumes.claims import UnusableVolume
+from actors.volume_manager.persistent_volumes.volume_claims import UnusableVolume
 from actors.volume_manager.tools.volume_tools import VolumeTools
 from supervision.errors import error_text
 

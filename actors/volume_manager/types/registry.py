@@ -14,6 +14,7 @@ from actors.volume_manager.persistent_volumes.volume_claims import (
     UnusableVolume,
     VolumeClaimError,
     check_use,
+    checked_name,
     claim_error,
 )
 from actors.volume_manager.volume_paths import is_name
@@ -110,7 +111,7 @@ def _plan_claim(name: str, claimed: ClaimedVolume | UnusableVolume | str, contex
                 if claimed.is_block and not found.has_devices:
                     raise VolumeClaimError(f"PV {claimed.name}: source {found.source} has no volumes of the mode Block")
                 made = found.plan_claim(claimed, context)
-                return replace(made, persistent=claimed.name) if isinstance(made, Mounter) else made
+                return replace(made, persistent=checked_name(claimed)) if isinstance(made, Mounter) else made
         supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
         raise VolumeClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
     except VolumeClaimError as error:

@@ -13,81 +13,22 @@ import msgspec
 import pytest
 
 from actors.api_clients.event_client.messages import RecordEvent
-from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, GetObject, ObjectState
-from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.shared.config.agent import Agent
-from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import host_path, local_volumes, mount_propagation
+from actors.api_clients.kube_client.messages import GetObject, ObjectState
+from actors.volume_manager.host import host_path, local_volumes
 from actors.volume_manager.messages import (
-    MountVolumes,
     UnmountVolumes,
     VolumesFailed,
     VolumesMounted,
     VolumesUnmounted,
 )
 from actors.volume_manager.persistent_volumes import first_mount
-from supervision.testing.harness import Harness
-from tests.support.volumes import user_of
-
-UID = "0a1b"
-CLAIM = "/api/v1/namespaces/ns/persistentvolumeclaims/disk"
-VOLUME = "/api/v1/persistentvolumes/pv"
-BOUND = {
-    "metadata": {"name": "disk", "namespace": "ns", "uid": "c1"},
-    "spec": {"volumeName": "pv"},
-    "status": {"phase": "Bound"},
-}
-
-
-def persistent(**source: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "pv"}, "spec": {"claimRef": {"uid": "c1"}, **source}}
-
-
-class Node:
-    """A volume manager, and what the API server has by path; None: it is away."""
-
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
-        self.root = root
-        self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
-        self.refusals = 0
-        """So many requests are refused."""
-        context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False, node_name="n1")
-        self.harness = Harness(VolumeManager, name="volume_manager", context=context)
-        self.harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
-        self.harness.answer(ApiCall, self._answer)
-
-    def _answer(self, call: ApiCall) -> ApiAnswer:
-        if self.objects is None:
-            return ApiAnswer(status=0, reason="Unreachable", message="connection refused")
-        if self.refusals and call.path != "/api/v1/nodes/n1":
-            self.refusals -= 1
-            return ApiAnswer(status=403, reason="Forbidden", message="no relationship found")
-        if call.path not in self.objects:
-            return ApiAnswer(status=404, reason="NotFound")
-        return ApiAnswer(status=200, body=json.dumps(self.objects[call.path]).encode())
-
-    async def mount(
-        self, volume: dict[str, Any] | None = None, uid: str = UID, **spec: Any
-    ) -> VolumesMounted | VolumesFailed:
-        meta = {"name": "p", "namespace": "ns", "uid": uid}
-        wanted = volume or {"persistentVolumeClaim": {"claimName": "disk"}}
-        volumes = [{"name": "v", **wanted}]
-        body = {"metadata": meta, "spec": {"volumes": volumes, "containers": [user_of(volumes)], **spec}}
-        answer = await self.harness.deliver(MountVolumes(uid, json.dumps(body).encode()))
-        assert isinstance(answer, VolumesMounted | VolumesFailed)
-        return answer
-
-    def operations(self) -> set[str]:
-        samples = self.harness.actor.metrics.snapshot("volume_manager", 1).samples
-        found = (one.labels for one in samples if one.name == "storage_operation_duration_seconds")
-        return {f"{labels['operation_name']} {labels['volume_plugin']}" for labels in found}
+from tests.actors.volume_manager.claiming_node import BOUND, CLAIM, UID, VOLUME, ClaimingNode, persistent
 
 
 @pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClaimingNode:
     monkeypatch.setattr(local_volumes, "bind_volume", _link)
-    found = Node(tmp_path / "root", monkeypatch)
+    found = ClaimingNode(tmp_path / "root", monkeypatch)
     (tmp_path / "disk").mkdir()
     assert found.objects is not None
     found.objects[VOLUME] = persistent(local={"path": str(tmp_path / "disk")})
@@ -102,18 +43,18 @@ def _link(source: str, target: str, options: list[str], seconds: float) -> str:
     return ""
 
 
-def bound(node: Node, uid: str = UID) -> dict[str, str]:
+def bound(node: ClaimingNode, uid: str = UID) -> dict[str, str]:
     """The path of the local volume, by volume."""
     return {"v": f"{node.root}/pods/{uid}/volumes/kubernetes.io~local-volume/pv"}
 
 
-async def test_a_claim_is_mounted_as_the_directory_of_its_local_volume(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_is_mounted_as_the_directory_of_its_local_volume(node: ClaimingNode, tmp_path: Path) -> None:
     async with node.harness:
         assert await node.mount() == VolumesMounted(UID, bound(node))
 
 
 async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_failure(
-    node: Node, tmp_path: Path
+    node: ClaimingNode, tmp_path: Path
 ) -> None:
     node.refusals = 2
     async with node.harness:
@@ -124,7 +65,7 @@ async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_
         assert "no relationship found" in answer.message
 
 
-async def test_a_claim_is_mounted_as_a_host_path_that_is_created_if_allowed(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_is_mounted_as_a_host_path_that_is_created_if_allowed(node: ClaimingNode, tmp_path: Path) -> None:
     assert node.objects is not None
     path = str(tmp_path / "made")
     node.objects[VOLUME] = persistent(hostPath={"path": path, "type": "DirectoryOrCreate"})
@@ -133,7 +74,7 @@ async def test_a_claim_is_mounted_as_a_host_path_that_is_created_if_allowed(node
     assert os.path.isdir(path)
 
 
-async def test_the_files_of_a_local_volume_are_given_to_the_pods_group(node: Node, tmp_path: Path) -> None:
+async def test_the_files_of_a_local_volume_are_given_to_the_pods_group(node: ClaimingNode, tmp_path: Path) -> None:
     (tmp_path / "disk/file").write_text("")
     async with node.harness:
         await node.mount(securityContext={"fsGroup": os.getgid()})
@@ -141,7 +82,7 @@ async def test_the_files_of_a_local_volume_are_given_to_the_pods_group(node: Nod
     assert (tmp_path / "disk").stat().st_mode & 0o2770 == 0o2770
 
 
-async def test_a_read_only_volume_keeps_its_owner(node: Node, tmp_path: Path) -> None:
+async def test_a_read_only_volume_keeps_its_owner(node: ClaimingNode, tmp_path: Path) -> None:
     claim = {"persistentVolumeClaim": {"claimName": "disk", "readOnly": True}}
     async with node.harness:
         await node.mount(claim, securityContext={"fsGroup": os.getgid()})
@@ -149,7 +90,7 @@ async def test_a_read_only_volume_keeps_its_owner(node: Node, tmp_path: Path) ->
 
 
 async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_mounter_that_was_named(
-    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    node: ClaimingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert node.objects is not None
     node.objects[VOLUME] = persistent(nfs={"server": "s", "path": "/x"}, mountOptions=["nfsvers=4.1", "soft"])
@@ -220,7 +161,7 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
         ({}, {"local": {"path": "/", "fsType": "../sh"}}, "fsType '../sh' is not the name of a file system"),
     ],
 )
-async def test_an_unusable_volume_is_reported_and_may_be_mounted_later(node: Node, claim, volume, text) -> None:
+async def test_an_unusable_volume_is_reported_and_may_be_mounted_later(node: ClaimingNode, claim, volume, text) -> None:
     assert node.objects is not None
     node.objects.pop(CLAIM)
     if claim is not None:
@@ -252,7 +193,7 @@ DEVICE: dict[str, Any] = {"containers": [{"name": "c", "volumeDevices": [{"name"
         ),
     ],
 )
-async def test_a_volume_that_is_not_a_block_device_is_not_mapped(node: Node, volume, text) -> None:
+async def test_a_volume_that_is_not_a_block_device_is_not_mapped(node: ClaimingNode, volume, text) -> None:
     assert node.objects is not None
     node.objects[VOLUME] = persistent(**volume)
     async with node.harness:
@@ -262,7 +203,7 @@ async def test_a_volume_that_is_not_a_block_device_is_not_mapped(node: Node, vol
 
 
 async def test_a_device_of_the_node_is_given_by_a_link_in_the_pods_directory(
-    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    node: ClaimingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert node.objects is not None
     monkeypatch.setitem(host_path._CHECKS, "BlockDevice", (stat.S_ISCHR, "a device"))  # any machine has this one
@@ -277,7 +218,7 @@ async def test_a_device_of_the_node_is_given_by_a_link_in_the_pods_directory(
 
 
 async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_protects_it(
-    node: Node, tmp_path: Path
+    node: ClaimingNode, tmp_path: Path
 ) -> None:
     assert node.objects is not None
     deleted = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
@@ -286,13 +227,13 @@ async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_prot
         assert await node.mount() == VolumesMounted(UID, bound(node))
 
 
-async def test_a_claim_that_no_container_uses_is_not_resolved(node: Node) -> None:
+async def test_a_claim_that_no_container_uses_is_not_resolved(node: ClaimingNode) -> None:
     node.objects = None
     async with node.harness:
         assert await node.mount(containers=[{"name": "c"}]) == VolumesMounted(UID, {})
 
 
-async def test_a_claim_made_for_a_pod_serves_only_that_pod(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_made_for_a_pod_serves_only_that_pod(node: ClaimingNode, tmp_path: Path) -> None:
     assert node.objects is not None
     template: dict[str, Any] = {"ephemeral": {"volumeClaimTemplate": {}}}
     made: dict[str, Any] = {**BOUND, "metadata": {"name": "p-v", "namespace": "ns", "uid": "c1"}}
@@ -307,11 +248,11 @@ async def test_a_claim_made_for_a_pod_serves_only_that_pod(node: Node, tmp_path:
 
 
 async def test_a_known_claim_stays_valid_without_the_server_until_its_pod_is_gone(
-    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    node: ClaimingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with node.harness:
         first = await node.mount()
-    again = Node(node.root, monkeypatch)
+    again = ClaimingNode(node.root, monkeypatch)
     again.objects = None
     async with again.harness:
         assert await again.mount() == first
@@ -334,7 +275,7 @@ LABELS = {"disk": "yes"}
         ([{"matchExpressions": [{"key": "disk", "operator": "DoesNotExist"}]}, {}], False),
     ],
 )
-async def test_a_volume_of_another_node_is_not_mounted_here(node: Node, terms: list[Any], fits: bool) -> None:
+async def test_a_volume_of_another_node_is_not_mounted_here(node: ClaimingNode, terms: list[Any], fits: bool) -> None:
     assert node.objects is not None
     node.objects[VOLUME]["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     node.harness.answer(
@@ -348,7 +289,7 @@ async def test_a_volume_of_another_node_is_not_mounted_here(node: Node, terms: l
         assert [(one.reason, one.text) for one in answer.events or ()] == [("FailedMount", text)]
 
 
-async def test_a_device_that_a_pod_cannot_have_is_reported_as_a_device(node: Node) -> None:
+async def test_a_device_that_a_pod_cannot_have_is_reported_as_a_device(node: ClaimingNode) -> None:
     assert node.objects is not None
     spec = node.objects[VOLUME]["spec"]
     spec |= {"volumeMode": "Block", "nodeAffinity": {"required": {"nodeSelectorTerms": [{}]}}}
@@ -360,7 +301,7 @@ async def test_a_device_that_a_pod_cannot_have_is_reported_as_a_device(node: Nod
     assert [(one.reason, one.text) for one in answer.events or ()] == [("FailedMount", text)]
 
 
-async def test_a_mounted_volume_is_kept_when_the_labels_of_its_node_change(node: Node) -> None:
+async def test_a_mounted_volume_is_kept_when_the_labels_of_its_node_change(node: ClaimingNode) -> None:
     assert node.objects is not None
     terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]
     node.objects[VOLUME]["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
@@ -377,7 +318,7 @@ async def test_a_mounted_volume_is_kept_when_the_labels_of_its_node_change(node:
         assert isinstance(await node.mount(uid="other"), VolumesFailed), "the first pod still has it"
 
 
-async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_is_gone(node: Node) -> None:
+async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_is_gone(node: ClaimingNode) -> None:
     assert node.objects is not None
     node.objects[VOLUME]["spec"]["accessModes"] = ["ReadWriteOncePod"]
     async with node.harness:
@@ -395,7 +336,7 @@ async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_i
 
 @pytest.mark.parametrize(("gid", "groups"), [("1234", [1234]), ("x", []), ("", [])])
 async def test_the_group_that_a_volumes_annotation_names_is_one_of_the_pods_groups(
-    node: Node, tmp_path: Path, gid: str, groups: list[int]
+    node: ClaimingNode, tmp_path: Path, gid: str, groups: list[int]
 ) -> None:
     assert node.objects is not None
     node.objects[VOLUME]["metadata"]["annotations"] = {"pv.beta.kubernetes.io/gid": gid}
@@ -404,7 +345,7 @@ async def test_the_group_that_a_volumes_annotation_names_is_one_of_the_pods_grou
 
 
 async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_node_only(
-    node: Node, tmp_path: Path
+    node: ClaimingNode, tmp_path: Path
 ) -> None:
     file = tmp_path / "disk/file"
     file.touch()
@@ -419,7 +360,7 @@ async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_no
 
 
 async def test_owners_of_a_local_volume_stay_when_a_pod_without_a_group_had_it_first(
-    node: Node, tmp_path: Path
+    node: ClaimingNode, tmp_path: Path
 ) -> None:
     file = tmp_path / "disk/file"
     file.touch(0o600)
@@ -430,7 +371,7 @@ async def test_owners_of_a_local_volume_stay_when_a_pod_without_a_group_had_it_f
 
 
 async def test_a_marker_that_cannot_be_written_is_an_error_of_the_volume(
-    node: Node, monkeypatch: pytest.MonkeyPatch
+    node: ClaimingNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(pod_dir: str, name: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -442,7 +383,7 @@ async def test_a_marker_that_cannot_be_written_is_an_error_of_the_volume(
     assert "No space left on device" in answer.message
 
 
-async def test_a_local_volume_that_another_pod_has_with_another_group_is_an_event_once(node: Node) -> None:
+async def test_a_local_volume_that_another_pod_has_with_another_group_is_an_event_once(node: ClaimingNode) -> None:
     def told() -> list[tuple[str, str, str]]:
         events = node.harness.sent(RecordEvent, "api_clients/event_client")
         return [(event.uid, event.reason, event.message) for event in events]
@@ -458,7 +399,9 @@ async def test_a_local_volume_that_another_pod_has_with_another_group_is_an_even
         assert told() == [("other", "AlreadyMountedVolume", text)]
 
 
-async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_event_of_the_pod(node: Node) -> None:
+async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_event_of_the_pod(
+    node: ClaimingNode,
+) -> None:
     calls: list[str] = []
 
     def in_slices(**given: Any) -> dict[str, Any]:
@@ -480,7 +423,7 @@ async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_even
     assert progress.endswith(", processed 8000 files.")
 
 
-async def test_a_claim_on_an_in_tree_volume_is_one_on_its_driver(node: Node, tmp_path: Path) -> None:
+async def test_a_claim_on_an_in_tree_volume_is_one_on_its_driver(node: ClaimingNode, tmp_path: Path) -> None:
     assert node.objects is not None
     node.objects[VOLUME] = persistent(awsElasticBlockStore={"volumeID": "aws://a/vol-1"})
     async with node.harness:

@@ -7,7 +7,7 @@ from actors.shared.kube.volumes import Volume
 from actors.volume_manager.csi.migration import TRANSLATIONS
 from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.host.mount_program import command
-from actors.volume_manager.persistent_volumes.claims import UnusableVolume
+from actors.volume_manager.persistent_volumes.volume_claims import UnusableVolume
 from actors.volume_manager.types.base import PendingVolume, PodContext, RejectedVolume
 from actors.volume_manager.types.empty_dir import EmptyDir, HugePagesEmptyDir, MemoryEmptyDir
 from actors.volume_manager.types.host_path import HostPath
