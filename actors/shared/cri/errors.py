@@ -91,6 +91,7 @@ _STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?i
 _TOO_LARGE = "CLIENT: Received message larger than max"
 """The text of gRPC's client side."""
 _NO_SERVICE = "unknown service runtime.v1."
+_NOT_IMPLEMENTED = "not implemented"
 _OVERDUE = "context deadline exceeded"
 _ENDED = re.compile(r"\bRST_STREAM with error code 8\b")
 """CANCEL, of RFC 9113, section 7, in the words of gRPC's client side."""
@@ -124,6 +125,8 @@ def _kind(method: str, code: str, details: str) -> type[CriError]:
         return AnswerTooLarge
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
         return Unavailable  # the answer of containerd 1.6 until its CRI plug-in is up
+    if method == "UpdatePodSandboxResources" and code == "UNKNOWN" and _NOT_IMPLEMENTED in details:
+        return Unimplemented  # containerd 2.2 says "not implemented yet"
     if code == "UNIMPLEMENTED" and _NO_SERVICE in details:
         return Unavailable  # its answer before that, or with the plug-in turned off: no method is known to be missing
     return _BY_CODE.get(code, RuntimeFailure)

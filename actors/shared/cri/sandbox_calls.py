@@ -97,7 +97,7 @@ class SandboxCalls:
     async def update_pod_sandbox_resources(
         self, sandbox_id: str, overhead: cri.LinuxContainerResources, resources: cri.LinuxContainerResources
     ) -> None:
-        """Report a change of the pod's cgroup. Raises Unimplemented on containerd before 2.2."""
+        """Report a change of the pod's cgroup. Raises Unimplemented on containerd up to 2.2."""
         request = cri.UpdatePodSandboxResourcesRequest(
             pod_sandbox_id=sandbox_id, overhead=overhead, resources=resources
         )

@@ -127,12 +127,19 @@ async def test_the_end_of_a_resize_is_reported_before_it_is_kept(tmp_path):
         assert told < kept
 
 
-@pytest.mark.parametrize("known", [True, False])
-async def test_the_new_size_of_the_sandbox_is_sent_also_to_a_runtime_that_may_not_implement_it(tmp_path, known):
+@pytest.mark.parametrize(
+    "fault",
+    [
+        None,
+        Fault(error="UNIMPLEMENTED", times=9),
+        Fault(error="UNKNOWN", details="not implemented yet", times=9),  # containerd 2.2
+    ],
+)
+async def test_the_new_size_of_the_sandbox_is_sent_also_to_a_runtime_that_may_not_implement_it(tmp_path, fault):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodAdmitted(question.uid, ""))
-        if not known:
-            node.fake.faults.add("UpdatePodSandboxResources", Fault(error="UNIMPLEMENTED", times=9))
+        if fault is not None:
+            node.fake.faults.add("UpdatePodSandboxResources", fault)
         await node.want(sized("200m"))
         await node.until(lambda: "ResizeCompleted" in dict(node.events()))
         (asked,) = node.fake.requests_for("UpdatePodSandboxResources")

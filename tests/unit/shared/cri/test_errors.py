@@ -72,6 +72,13 @@ def test_a_registry_that_is_down_is_not_a_runtime_that_is_down(details: str, kin
     assert type(errors.from_rpc("ListImages", "UNAVAILABLE", details)) is errors.Unavailable
 
 
+def test_a_runtime_may_say_in_words_that_it_cannot_change_the_size_of_a_sandbox() -> None:
+    method, text = "UpdatePodSandboxResources", "not implemented yet"
+    assert type(errors.from_rpc(method, "UNKNOWN", text)) is errors.Unimplemented
+    assert type(errors.from_rpc(method, "UNKNOWN", "rejected by a plugin")) is errors.RuntimeFailure
+    assert type(errors.from_rpc("StopContainer", "UNKNOWN", text)) is errors.RuntimeFailure
+
+
 def test_a_reserved_name_error_has_the_id_if_the_runtime_reports_it() -> None:
     told = errors.from_rpc("CreateContainer", "UNKNOWN", RESERVED)
     untold = errors.from_rpc("CreateContainer", "UNKNOWN", "name k8s_a_b is reserved")
