@@ -77,6 +77,20 @@ def sizes(
     return _resources(overhead, overhead, period_us) if overhead else None, whole
 
 
+def larger(one: cri.LinuxContainerResources, other: cri.LinuxContainerResources) -> cri.LinuxContainerResources:
+    """The larger of both in each resource; no limit is the largest."""
+
+    def limit(first: int, second: int) -> int:
+        return min(first, second) if first <= 0 or second <= 0 else max(first, second)
+
+    return cri.LinuxContainerResources(
+        cpu_shares=max(one.cpu_shares, other.cpu_shares),
+        cpu_quota=limit(one.cpu_quota, other.cpu_quota),
+        cpu_period=other.cpu_period,
+        memory_limit_in_bytes=limit(one.memory_limit_in_bytes, other.memory_limit_in_bytes),
+    )
+
+
 def identity(pod: Pod) -> dict[str, str]:
     """The labels that identify the pod of a sandbox or container."""
     meta = pod.metadata

@@ -20,8 +20,9 @@ from actors.container_manager.messages import (
     PodRejected,
     ResizePod,
 )
+from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.resources import period_of
-from actors.pod_workers.containers.sandbox_config import sizes
+from actors.pod_workers.containers.sandbox_config import larger, sizes
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
 from actors.pod_workers.pod.resize_plan import (
@@ -32,6 +33,7 @@ from actors.pod_workers.pod.resize_plan import (
     restarted_by_limits_of_pod,
     summary,
     swaps,
+    transitional,
     unconfirmed,
     with_limits_of_pod,
 )
@@ -141,10 +143,12 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
             if "memory" in names
         ]
         await check_use(run.services.client, run.pod, changes, _pod_cgroups(run))
+        told = await _allow_larger(run)
         await _restart(run, restarts)
         for container, cri_container, _ in (*in_place, *inherited):
             await _update(run, container, cri_container)
-        await _update_sandbox(run)
+        if (size := _sandbox_sizes(run, run.pod)) != told:
+            await _update_sandbox(run, size)
         # once all else is done: the pod's new limits count for them until the resize completes
         await _restart(run, late)
     except (CriError, UsageAboveLimit) as error:
@@ -170,15 +174,31 @@ def _summary(run: Execution, error: str = "") -> str:
     return summary(run.pod, error, run.state.resizing.generation)
 
 
-async def _update_sandbox(run: Execution) -> None:
+def _sandbox_sizes(run: Execution, pod: Pod) -> cri.LinuxContainerResources:
+    period_us, exclusive = period_of(run.services.agent.config), run.state.acquired.exclusive_cpus
+    return sizes(pod, period_us, exclusive_cpus=exclusive)[1]
+
+
+async def _allow_larger(run: Execution) -> cri.LinuxContainerResources | None:
+    """Before anything grows, tell the runtime the larger of both sizes of the sandbox: it may reject the resize, and
+    nothing has changed then. Returns the size; None: nothing grows. Raises CriError."""
+    now = allocation.of(run.pod)
+    before = _sandbox_sizes(run, allocation.with_resources(run.pod, now | transitional(run.state)))
+    wanted = larger(before, _sandbox_sizes(run, run.pod))
+    if wanted == before:
+        return None
+    await _update_sandbox(run, wanted)
+    return wanted
+
+
+async def _update_sandbox(run: Execution, resources: cri.LinuxContainerResources) -> None:
     """Update the sandbox of a runtime that sizes it by its containers; older ones do not know the call. Raises
     CriError.
     """
     runtime = run.state.runtime
     if runtime is None or not runtime.sandboxes:
         return
-    period_us, exclusive = period_of(run.services.agent.config), run.state.acquired.exclusive_cpus
-    overhead, resources = sizes(run.pod, period_us, exclusive_cpus=exclusive)
+    overhead, _ = sizes(run.pod, period_of(run.services.agent.config), exclusive_cpus=False)
     with suppress(Unimplemented):
         await run.services.client.update_pod_sandbox_resources(
             runtime.sandboxes[0].id, overhead or cri.LinuxContainerResources(), resources

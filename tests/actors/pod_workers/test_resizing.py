@@ -29,7 +29,7 @@ from tests.support.fake_cri import Fault
 from tests.support.present import present
 from tests.support.shard_harness import Driven, container, pod
 
-UPDATE = "UpdateContainerResources"
+UPDATE, SANDBOX = "UpdateContainerResources", "UpdatePodSandboxResources"
 
 
 def sized(cpu: str, *, memory: str = "64Mi", metadata: dict[str, Any] | None = None, **more: Any) -> Pod:
@@ -145,6 +145,41 @@ async def test_the_new_size_of_the_sandbox_is_sent_also_to_a_runtime_that_may_no
         (asked,) = node.fake.requests_for("UpdatePodSandboxResources")
         assert asked.resources.cpu_shares == 204
         assert asked.pod_sandbox_id == node.fake.requests_for("CreateContainer")[0].pod_sandbox_id
+
+
+@pytest.mark.parametrize(
+    ("memory", "order"), [("96Mi", [SANDBOX, UPDATE]), ("32Mi", [UPDATE, SANDBOX]), (None, [SANDBOX, UPDATE, SANDBOX])]
+)
+async def test_the_runtime_is_told_the_size_of_a_sandbox_before_its_containers_grow_or_after_they_shrink(
+    tmp_path, memory, order
+):
+    """`memory`: from 64Mi, beside the same cpu; None: half of it, and twice the cpu."""
+
+    def size(cpu: str, memory: str) -> Pod:
+        amounts = {"cpu": cpu, "memory": memory}
+        return pod(containers=[container("a", resources={"requests": amounts, "limits": amounts})])
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
+        await node.want(size("100m", "64Mi"))
+        await node.until(lambda: node.running("a"))
+        await node.want(size("100m", memory) if memory is not None else size("200m", "32Mi"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
+        assert [method for method, _ in node.fake.calls if method in (SANDBOX, UPDATE)] == order
+        told = [one.resources for one in node.fake.requests_for(SANDBOX)]
+        assert told[0].memory_limit_in_bytes >> 20 == {"96Mi": 96, "32Mi": 32, None: 64}[memory]
+        assert told[-1].memory_limit_in_bytes >> 20 == (int(memory[:-2]) if memory is not None else 32)
+        assert {one.cpu_quota for one in told} == {10_000 if memory is not None else 20_000}
+
+
+async def test_a_resize_that_the_runtime_rejects_for_the_sandbox_changes_no_container(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
+        node.fake.faults.add(SANDBOX, Fault(error="UNKNOWN", details="rejected by a plugin", times=9))
+        await node.want(sized("200m"))
+        await node.until(lambda: "ResizeError" in dict(node.events()))
+        assert "rejected by a plugin" in dict(node.events())["ResizeError"]
+        assert node.count_of(UPDATE) == 0
 
 
 async def test_a_refused_resize_leaves_the_pod_unchanged_and_reports_the_reason(tmp_path):
