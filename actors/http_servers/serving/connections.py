@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import socket
+import struct
+import time
 from asyncio import Future
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
@@ -15,14 +17,19 @@ from tornado.ioloop import IOLoop
 from tornado.iostream import IOStream, SSLIOStream
 from tornado.netutil import ssl_wrap_socket
 
+from supervision.time_scale import scaled
+
 from .request_heads import MAX_LONG_BYTES, LongHeads, RequestHeads
 
 MAX_AUTHENTICATED: Final = 384
 """The most authenticated connections; each costs about 100 KiB with TLS. Streams have a limit of their own. Above the
 limit, the oldest connection of the user with the most is closed, so that one user cannot block others."""
-MAX_UNAUTHENTICATED: Final = 128
-"""The most connections without an authenticated request. Above the limit, the oldest is closed, so that silent callers
-cannot block others."""
+MAX_UNAUTHENTICATED: Final = 256
+"""The most connections without an authenticated request. Above the limit, one is closed, so that silent callers cannot
+block others: the oldest of those whose callers have sent nothing, else the oldest."""
+HANDSHAKE_SECONDS: Final = 2.0
+"""While each of them is in its handshake and younger, further callers wait in the kernel's queue: many may come in one
+moment, and a handshake may take long on a busy machine."""
 MAX_UNREAD_BYTES: Final = 64 << 20
 """The limit of unread answers, in bytes. Above it, the connection that has been slow for the longest time is closed: a
 caller that does not read its answers must not fill the memory."""
@@ -32,6 +39,10 @@ _BATCH: Final = 16
 """The most connections accepted in one turn of the loop: each handshake takes some milliseconds."""
 _POLL_SECONDS: Final = 10.0
 """Seconds between checks for clients that are gone: an answer may follow a log for days."""
+_ROOM_SECONDS: Final = 0.05
+"""Seconds between checks for the end of a handshake."""
+_RECEIVED: Final = struct.Struct("=128xQ")
+"""tcpi_bytes_received of struct tcp_info (linux/tcp.h)."""
 _ESTABLISHED: Final = 1
 """The state of a connection that the client has not closed in either direction (tcp(7), TCP_INFO)."""
 LIMITS: Final[dict[str, Any]] = {
@@ -63,7 +74,8 @@ class BoundedServer(HTTPServer):
         self._max_unread_bytes, self._poll_seconds = max_unread_bytes, poll_seconds
         self._unread: dict[IOStream, int] = {}
         """By connection: bytes of the answer that is being sent; the oldest first."""
-        self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
+        self._unauthenticated: OrderedDict[IOStream, float] = OrderedDict()
+        """The time, monotonic, at which each was accepted; the oldest first."""
         self._owners: dict[IOStream, str] = {}
         """Users by authenticated connection, the oldest first."""
         self._looks, self._long_heads = False, LongHeads(max_long_heads_bytes)
@@ -106,6 +118,9 @@ class BoundedServer(HTTPServer):
 
     def _accept(self, sock: socket.socket) -> None:
         for _ in range(_BATCH):
+            if self._is_busy():
+                self._pause(sock, _ROOM_SECONDS)
+                return
             try:
                 connection, address = sock.accept()
             except BlockingIOError:
@@ -115,12 +130,27 @@ class BoundedServer(HTTPServer):
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
                     raise
-                self._handlers[sock.fileno()]()
-                self._handlers[sock.fileno()] = lambda: None
-                IOLoop.current().call_later(_PAUSE_SECONDS, self._listen, sock)
+                self._pause(sock, _PAUSE_SECONDS)
                 return
             connection.setblocking(False)
             self._open(connection, address)
+
+    def _pause(self, sock: socket.socket, seconds: float) -> None:
+        """Leave callers in the kernel's queue for so long."""
+        self._handlers[sock.fileno()]()
+        self._handlers[sock.fileno()] = lambda: None
+        IOLoop.current().call_later(seconds, self._listen, sock)
+
+    def _is_busy(self) -> bool:
+        """Whether no connection can be accepted without closing one in its handshake."""
+        if self.ssl_options is None or len(self._unauthenticated) < self._max_unauthenticated:
+            return False
+        oldest_at = next(iter(self._unauthenticated.values()))
+        return time.monotonic() - oldest_at < scaled(HANDSHAKE_SECONDS) and self._silent() is None
+
+    def _silent(self) -> IOStream | None:
+        """The oldest unauthenticated connection whose caller has sent nothing."""
+        return next((one for one in self._unauthenticated if one.closed() or not _has_sent(one.socket)), None)
 
     def _open(self, connection: socket.socket, address: Any) -> None:
         """tornado's own method loads the host's CA certificates at the first connection, in 30 ms and 1 MiB, which no
@@ -138,9 +168,10 @@ class BoundedServer(HTTPServer):
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         while len(self._unauthenticated) >= self._max_unauthenticated:
-            oldest, _ = self._unauthenticated.popitem(last=False)
-            oldest.close()
-        self._unauthenticated[stream] = None
+            left_out = self._silent() or next(iter(self._unauthenticated))
+            del self._unauthenticated[left_out]
+            left_out.close()
+        self._unauthenticated[stream] = time.monotonic()
         heads = RequestHeads(stream, lambda: stream in self._owners, self._long_heads)
         stream.read_until_regex = heads  # type: ignore[method-assign,assignment]
         super().handle_stream(stream, address)
@@ -167,6 +198,12 @@ class BoundedServer(HTTPServer):
         self._unauthenticated.pop(server_conn.stream, None)
         self._owners.pop(server_conn.stream, None)
         super().on_close(server_conn)
+
+
+def _has_sent(sock: socket.socket) -> bool:
+    """Whether the other end has sent a byte, read or not."""
+    (received,) = _RECEIVED.unpack(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.size))
+    return bool(received)
 
 
 def has_left(sock: socket.socket) -> bool:

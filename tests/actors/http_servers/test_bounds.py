@@ -22,6 +22,7 @@ from tornado.web import Application, RequestHandler
 
 from actors.http_servers.access.access import OpenAccess
 from actors.http_servers.endpoints import ENDPOINTS
+from actors.http_servers.serving import connections
 from actors.http_servers.serving.client_faults import BURST, limit_lines
 from actors.http_servers.serving.connections import BoundedServer
 from actors.http_servers.serving.endpoint import Endpoint
@@ -85,6 +86,41 @@ async def test_silent_callers_lock_no_other_out() -> None:
         assert await is_open(first[0])
         for _, writer in [first, later, *silent]:
             writer.close()
+
+
+async def test_a_caller_that_has_sent_something_keeps_its_place_before_silent_ones() -> None:
+    async with serving(Application([(".*", Knows)]), max_unauthenticated=2) as (_, port):
+        slow = await asyncio.open_connection("127.0.0.1", port)
+        slow[1].write(b"GET /out HTTP/1.1\r\n")
+        silent = await asyncio.open_connection("127.0.0.1", port)
+        later = await ask(port, "/out")
+        assert not await is_open(silent[0])
+        slow[1].write(b"Host: n\r\n\r\n")
+        assert (await asyncio.wait_for(slow[0].readuntil(b"ok"), 5)).startswith(b"HTTP/1.1 200")
+        for _, writer in (slow, silent, later):
+            writer.close()
+
+
+async def test_handshakes_end_before_more_callers_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when 200 streams are asked for in one moment. Two callers have sent the start of a handshake."""
+    monkeypatch.setattr(connections, "HANDSHAKE_SECONDS", 60.0)
+    context, trusting = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), ssl.create_default_context()
+    context.load_cert_chain(*Authority(tmp_path).client("n"))
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    async with serving(Application([(".*", Knows)]), max_unauthenticated=2, ssl_options=context) as (_, port):
+        first, second = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for _, writer in (first, second):
+            writer.write(b"\x16\x03\x01")
+        third = asyncio.ensure_future(asyncio.open_connection("127.0.0.1", port, ssl=trusting))
+        assert [await is_open(reader) for reader, _ in (first, second)] == [True, True]
+        assert not third.done()
+        first[1].close()
+        reader, writer = await asyncio.wait_for(third, 5)
+        writer.write(b"GET /in/a HTTP/1.1\r\nHost: n\r\n\r\n")
+        assert (await asyncio.wait_for(reader.readuntil(b"ok"), 5)).startswith(b"HTTP/1.1 200")
+        assert await is_open(second[0])
+        for one in (second[1], writer):
+            one.close()
 
 
 async def test_one_users_connections_take_no_place_of_another_users() -> None:
