@@ -17,9 +17,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.booleans import TRUE
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
+from actors.shared.linux.cpu_list import parse_cpu_list
 from actors.shared.pod_records import ACTUATED, ALLOCATED, RecordError, read
 from actors.shared.restore_error import restore_error
 from supervision.errors import error_text

@@ -14,9 +14,11 @@ import msgspec
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Amount, thresholds
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.fields.resources import parse_cpu_list, parse_resource_list
+from actors.shared.config.fields.resources import parse_resource_list
 from actors.shared.kube.huge_pages import is_huge_pages
 from actors.shared.kube.quantity import ceil
+from actors.shared.linux import kernel_files
+from actors.shared.linux.cpu_list import parse_cpu_list
 from actors.shared.linux.huge_page_pools import SYSTEM_POOLS, pool_bytes
 from actors.shared.linux.memory import total_memory
 
@@ -39,7 +41,7 @@ def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
     """The totals of the machine with the root directory `root`. Raises OSError."""
     total = capacity(agent.config, agent.root_dir, root)
     given = allocatable(total, agent.config, with_thresholds=counts_thresholds(agent))
-    return NodeResourceTotals(total, given, most_pids(root), listed_cpus(root))
+    return NodeResourceTotals(total, given, most_pids(root), kernel_files.listed_cpus(root))
 
 
 def counts_thresholds(agent: Agent) -> bool:
@@ -68,15 +70,7 @@ def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dic
 def online_cpus(root: str = "") -> frozenset[int]:
     """The number of online CPUs, also of those that the agent's own process may not use. If the kernel does not list
     them: those that it may use."""
-    return listed_cpus(root) or frozenset(os.sched_getaffinity(0))
-
-
-def listed_cpus(root: str = "") -> frozenset[int] | None:
-    """The online CPUs as the kernel lists them; None when it does not."""
-    try:
-        return frozenset(parse_cpu_list(Path(f"{root}/sys/devices/system/cpu/online").read_text("ascii")))
-    except (OSError, ValueError):
-        return None
+    return kernel_files.listed_cpus(root) or frozenset(os.sched_getaffinity(0))
 
 
 def most_pids(root: str = "") -> int | None:

@@ -17,6 +17,7 @@ from actors.shared.linux import mount_calls, mountinfo
 from supervision.time_scale import scaled
 
 from . import processes
+from .host import SEARCH_PATH
 from .instance import ManagedRuntime
 from .nat_rules import removal
 
@@ -117,11 +118,8 @@ def _run(*argv: str, text: str = "") -> str | None:
             text=True,
             timeout=scaled(_COMMAND_SECONDS),
             check=False,
-            env={"PATH": _PATH},
+            env={"PATH": SEARCH_PATH},
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
-
-
-_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

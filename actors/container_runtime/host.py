@@ -16,14 +16,16 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.linux import mountinfo
+from actors.shared.linux import kernel_files, mountinfo
+from actors.shared.linux.cgroup_hierarchy import available
+from actors.shared.linux.kernel_files import CGROUPS
 from supervision.errors import error_reason
 from supervision.time_scale import scaled
 
 from .errors import MissingPrograms, ProgramFailed
 from .images import BUSYBOX
 
-_SEARCH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PLUGIN_DIRS: Final = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
 _PLUGINS: Final = ("bridge", "host-local", "portmap", "loopback")
 _PACKAGES: Final = {
@@ -65,7 +67,7 @@ class RuntimeHost(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def search_path(self) -> str:
         """PATH for containerd, which finds its shim there: the shim beside containerd comes first."""
-        return f"{os.path.dirname(self.containerd)}:{_SEARCH}"
+        return f"{os.path.dirname(self.containerd)}:{SEARCH_PATH}"
 
 
 def look(root: str, search: str = "") -> RuntimeHost:
@@ -73,7 +75,7 @@ def look(root: str, search: str = "") -> RuntimeHost:
 
     Raises MissingPrograms with all that is missing, ProgramFailed.
     """
-    path = f"{search}:{_SEARCH}" if search else _SEARCH
+    path = f"{search}:{SEARCH_PATH}" if search else SEARCH_PATH
     found = {name: shutil.which(name, path=path) or "" for name in _PACKAGES}
     plugin_dir = next((at for at in _PLUGIN_DIRS if all(Path(at, name).exists() for name in _PLUGINS)), "")
     missing = {name: package for name, package in _PACKAGES.items() if not found[name]}
@@ -91,17 +93,17 @@ def look(root: str, search: str = "") -> RuntimeHost:
         machine=platform.machine(),
         lowers_oom_score=_has_capability(_CAP_SYS_RESOURCE),
         apparmor=_read("/sys/module/apparmor/parameters/enabled").startswith("Y"),
-        selinux=Path("/sys/fs/selinux/enforce").exists(),
-        hugetlb=has_hugetlb(mounts, _read("/sys/fs/cgroup/cgroup.controllers")),
+        selinux=kernel_files.has_selinux(),
+        hugetlb=has_hugetlb(mounts, available(CGROUPS)),
         overlay=can_overlay(mounts, _read("/proc/filesystems"), root),
         mtu=mtu_of_default_route(_read("/proc/net/route")),
         networks=tuple(routed_networks(_read("/proc/net/route"))),
     )
 
 
-def has_hugetlb(mounts: list[mountinfo.Mount], controllers: str) -> bool:
+def has_hugetlb(mounts: list[mountinfo.Mount], controllers: frozenset[str]) -> bool:
     """Whether limits of huge pages can be set: a v1 hierarchy of its own, or `controllers` of a pure v2."""
-    return "hugetlb" in controllers.split() or any(
+    return "hugetlb" in controllers or any(
         mount.kind == "cgroup" and "hugetlb" in mount.super_options for mount in mounts
     )
 

@@ -23,6 +23,7 @@ from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import Window, seconds_in_all, windows
 from actors.shared.kube.times import micro_time
+from actors.shared.linux import kernel_files
 from actors.shared.repeated_save import RepeatedSave
 from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
@@ -33,7 +34,7 @@ from .inhibitor_lock import InhibitorLock
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
 from .phases import ShutdownEffect, ShutdownEvent, ShutdownPhase, decide
-from .shutdown_state import ShutdownRecord, ShutdownStateFile, boot_id, seconds
+from .shutdown_state import ShutdownRecord, ShutdownStateFile, seconds
 from .termination_order import REPEAT_SECONDS, TerminationOrder
 from .unreported_pods import is_reported, unreported, with_ended
 
@@ -83,7 +84,7 @@ class ShutdownManager(Actor):
         self._state.load()
         if self._state.problem:
             self.log.warning("%s", self._state.problem)
-        self._boot, last = boot_id(), self._state.last
+        self._boot, last = kernel_files.boot_id(), self._state.last
         if self.incarnation > 1 and last.is_open and last.boot == self._boot:
             self._phase = ShutdownPhase.PRESUMED
             self.after(

@@ -59,14 +59,6 @@ class ShutdownStateFile:
         write_private(Path(self.path), msgspec.json.encode(self.last))
 
 
-def boot_id() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
 def seconds(text: str) -> float:
     """Seconds since 1970; 0.0 for a text that is no time, and for Go's zero time."""
     return max(times.seconds(text), 0.0)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.event_client.correlation import CorrelatedEvent, NewEvent
+from actors.api_clients.event_client.correlation import CorrelatedEvent
 from actors.api_clients.event_client.event_object import event_object
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.cert_manager import signing_request
 from actors.volume_manager.csi import csi_node
 from actors.volume_manager.csi.model import Driver
@@ -31,7 +32,7 @@ async def test_the_node_and_its_lease_are_read_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["Pod", "Node"])
 def test_an_event_is_read_whole(kind: str) -> None:
-    content = NewEvent(
+    content = RecordEvent(
         kind=kind, namespace="n" if kind == "Pod" else "", name="p", uid="u", field="spec.containers{a}",
         type="Warning", reason="BackOff", message="Back-off restarting", annotations={"a": "b"},
     )  # fmt: skip

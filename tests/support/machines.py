@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.container_manager.topology.machine import LogicalCpu, MachineTopology, NumaNode, read_machine
-from actors.shared.config.fields.resources import format_cpu_list
+from actors.shared.linux.cpu_list import format_cpu_list
 
 GIB = 1 << 30
 

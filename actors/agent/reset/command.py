@@ -17,6 +17,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
+from actors.shared.linux import kernel_files
 from supervision.cli.command import NOT_WELL, OK, REFUSED, USAGE, CommandError, Context
 from supervision.cli.document import document_text
 from supervision.cli.streams import finishing
@@ -50,7 +51,7 @@ def run(context: Context) -> int:
             text = f"the pods in {root_dir} are another agent's, by `supervise reset --keep-pods`"
             context.show({"found": {}, "stays": [text], "removed": False}, f"there is nothing of an agent: {text}")
             return OK
-        scope = Scope(starts=known, keep_pods=arguments.keep_pods, boot=start_records.boot_id())
+        scope = Scope(starts=known, keep_pods=arguments.keep_pods, boot=kernel_files.boot_id())
         if scope.keep_pods and scope.instances:
             raise CommandError(
                 REFUSED, "--keep-pods: the pods run in the agent's own containerd, which nobody takes over"

@@ -29,7 +29,7 @@ from actors.shared.api.errors import (
 from supervision.actor import Address, on
 
 from .backlog import EventBacklog
-from .correlation import CorrelatedEvent, Correlator, NewEvent
+from .correlation import CorrelatedEvent, Correlator
 from .event_history import EventHistory
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
 from .instance_events import InstanceEvents
@@ -82,8 +82,7 @@ class EventClient(ApiActor):
         return RecentEvents(self._history.all(), self._started_at)
 
     def _queue(self, message: RecordEvent) -> None:
-        content = NewEvent(**{name: getattr(message, name) for name in NewEvent.__struct_fields__})
-        event = self._correlator.correlate(content, self._clock(), self._wall_ns())
+        event = self._correlator.correlate(message, self._clock(), self._wall_ns())
         if event is None:
             self._count_dropped("spam")
             return

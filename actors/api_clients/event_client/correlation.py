@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.token_bucket import TokenBucket
 
 CACHE: Final = 4096
@@ -27,43 +28,11 @@ V = TypeVar("V")
 Key = Hashable
 
 
-class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened to an object, before it is an Event of the API."""
-
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    field: str
-    type: str
-    reason: str
-    message: str
-    annotations: dict[str, str] = {}
-
-    @property
-    def subject(self) -> Key:
-        """The object, without the part of it, and the type: many warnings leave room for the normal events."""
-        return (self.kind, self.namespace, self.name, self.uid, self.type)
-
-    @property
-    def group(self) -> Key:
-        """The key of similar events: everything except the message."""
-        return (*self._object, self.type, self.reason)
-
-    @property
-    def identity(self) -> Key:
-        return (*self._object, self.type, self.reason, self.message)
-
-    @property
-    def _object(self) -> tuple[str, ...]:
-        return (self.kind, self.namespace, self.name, self.uid, self.field)
-
-
 class CorrelatedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """The write: a new Event of this name, or a new count of the existing one."""
 
     key: Key
-    content: NewEvent
+    content: RecordEvent
     event_name: str
     count: int
     first: float
@@ -116,7 +85,7 @@ class Correlator:
         self._logs: RecentEntries[_Log] = RecentEntries()
         self._buckets: RecentEntries[TokenBucket] = RecentEntries()
 
-    def correlate(self, content: NewEvent, clock: float, now_ns: int) -> CorrelatedEvent | None:
+    def correlate(self, content: RecordEvent, clock: float, now_ns: int) -> CorrelatedEvent | None:
         """The write for this event; None for nothing. `clock` is monotonic, `now_ns` since 1970."""
         combined = self._combine(content, clock)
         key: Key = ("group", content.group) if combined else content.identity
@@ -138,7 +107,7 @@ class Correlator:
         """The server does not have it: the next one counts from one."""
         self._logs.drop(key)
 
-    def _combine(self, content: NewEvent, clock: float) -> bool:
+    def _combine(self, content: RecordEvent, clock: float) -> bool:
         """Whether too many differ from this one in their message alone."""
         found = self._similar.get(content.group)
         if found is None or clock - found.last > SIMILAR_SECONDS:
@@ -151,7 +120,7 @@ class Correlator:
         found.messages.pop()
         return True
 
-    def _count(self, key: Key, content: NewEvent, now_ns: int) -> _Log:
+    def _count(self, key: Key, content: RecordEvent, now_ns: int) -> _Log:
         seen = self._logs.get(key)
         if seen is None:
             seen = _Log(event_name(content.name, now_ns), 0, now_ns / 1e9)
@@ -159,7 +128,7 @@ class Correlator:
         self._logs.put(key, seen)
         return seen
 
-    def _take_token(self, content: NewEvent, clock: float) -> bool:
+    def _take_token(self, content: RecordEvent, clock: float) -> bool:
         bucket = self._buckets.get(content.subject)
         if bucket is None:
             bucket = TokenBucket(1 / SPAM_SECONDS, SPAM_BURST)

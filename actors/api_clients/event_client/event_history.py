@@ -22,8 +22,7 @@ class EventHistory:
 
     def add(self, event: RecordEvent, now: float) -> None:
         """`now`: seconds since 1970."""
-        key = (event.kind, event.namespace, event.name, event.uid, event.field, event.type, event.reason, event.message)
-        seen = self._events.pop(key, None)
+        seen = self._events.pop(event.identity, None)
         if seen is None:
             seen = RecentEvent(
                 kind=event.kind,
@@ -38,7 +37,7 @@ class EventHistory:
                 first=now,
                 last=now,
             )
-        self._events[key] = msgspec.structs.replace(seen, count=seen.count + 1, last=now)
+        self._events[event.identity] = msgspec.structs.replace(seen, count=seen.count + 1, last=now)
         while len(self._events) > self._limit:
             self._events.popitem(last=False)
 

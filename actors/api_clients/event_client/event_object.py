@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.shared.kube.times import rfc3339
 
-from .correlation import CorrelatedEvent, NewEvent
+from .correlation import CorrelatedEvent
 
 Json = dict[str, Any]
 COMPONENT: Final = "kubelet"
 PATCH_TYPE: Final = "application/strategic-merge-patch+json"
 
 
-def namespace_of(content: NewEvent) -> str:
+def namespace_of(content: RecordEvent) -> str:
     """The event's namespace: `default` for an object without one, such as a node."""
     return content.namespace or "default"
 
@@ -47,7 +48,7 @@ def count_patch(event: CorrelatedEvent) -> Json:
     return {"count": event.count, "lastTimestamp": rfc3339(event.last), "message": event.content.message}
 
 
-def involved_object(content: NewEvent) -> Json:
+def involved_object(content: RecordEvent) -> Json:
     """A node's UID is its name, as `kubectl describe node` looks for; with the version `kubectl events --for` does."""
     found = {"apiVersion": "v1", "kind": content.kind, "name": content.name, "uid": content.uid}
     if content.kind == "Node":

@@ -36,6 +36,24 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     dropped."""
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
 
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The object, without the part of it, and the type: many warnings leave room for the normal events."""
+        return (self.kind, self.namespace, self.name, self.uid, self.type)
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The key of similar events: everything except the message."""
+        return (*self._object, self.type, self.reason)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        return (*self._object, self.type, self.reason, self.message)
+
+    @property
+    def _object(self) -> tuple[str, ...]:
+        return (self.kind, self.namespace, self.name, self.uid, self.field)
+
 
 class GetRecentEvents(Question["RecentEvents"], frozen=True):
     """From `supervise events`. Answered with RecentEvents."""

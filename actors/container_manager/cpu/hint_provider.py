@@ -9,12 +9,12 @@ from typing import Final
 from actors.container_manager.state_store import StateStore
 from actors.container_manager.topology.local_provider import LocalProvider
 from actors.container_manager.topology.provider import AllocationError
-from actors.shared.config.fields.resources import format_cpu_list
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.cpu_list import format_cpu_list
 from supervision.metrics import Metrics
 
 from .requests import exclusive_cpus

@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from actors.container_manager.topology.machine import Cpus
-from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
 from actors.shared.fnv import fnv1a_32
 from actors.shared.hardware.checksum import map_text
+from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
 from supervision.errors import UNREADABLE
 
 CPU_STATE: Final = "cpu_manager_state"

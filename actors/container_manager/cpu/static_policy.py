@@ -9,11 +9,11 @@ import msgspec
 
 from actors.container_manager.topology.machine import Cpus, MachineTopology
 from actors.container_manager.topology.provider import AllocationError
-from actors.shared.config.fields.resources import format_cpu_list
 from actors.shared.hardware.hints import Hints, TopologyHint, masks_of, nodes_of
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
+from actors.shared.linux.cpu_list import format_cpu_list
 
 from .distribution import distributed
 from .options import CpuOptions

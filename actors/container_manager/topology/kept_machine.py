@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from actors.shared.config.fields.resources import format_cpu_list
+from actors.shared.linux.cpu_list import format_cpu_list
 from actors.shared.state_files import Log
 from supervision.errors import error_text
 from supervision.state_file import DamagedError, StateFile

@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.fields.resources import parse_cpu_list
+from actors.shared.linux.cpu_list import parse_cpu_list
 from actors.shared.linux.huge_page_pools import SYSTEM_POOLS, pool_bytes
+from actors.shared.linux.kernel_files import online_cpus
 from actors.shared.linux.memory import total_memory
 
 Cpus = frozenset[int]
@@ -109,7 +110,7 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
 def read_machine(root: str = "") -> MachineTopology:
     """The machine whose root directory is `root`. Raises OSError, ValueError."""
     system = Path(f"{root}/sys/devices/system")
-    online = parse_cpu_list((system / "cpu/online").read_text("ascii"))
+    online = online_cpus(root)
     nodes = {int(match[1]): path for path in _entries(system / "node") if (match := _NODE.match(path.name))}
     of_node = {
         cpu: node for node, path in nodes.items() for cpu in parse_cpu_list((path / "cpulist").read_text("ascii"))

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.kube.codec import ObjectError, decode_pod
-from actors.shared.kube.pods import TERMINAL_PHASES, all_containers
+from actors.shared.kube.pods import TERMINAL_PHASES, all_containers, is_sidecar
 from actors.shared.kube.resource_claims import ResourceClaimError, claim_uses
 
 
@@ -78,7 +78,7 @@ def _pod(raw: bytes) -> PodInUse:
     given = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
     claims = _claims(raw) if any(map(bytes, given)) else {}
     # an init container frees its resources when it ends; a sidecar is one that does not end (KEP-753)
-    sidecars = [each.name for each in pod.spec.initContainers if each.restartPolicy == "Always"]
+    sidecars = [each.name for each in pod.spec.initContainers if is_sidecar(each)]
     names = (*sidecars, *(each.name for each in pod.spec.containers))
     return PodInUse(meta.name, meta.namespace, names, meta.uid, ended, claims, len(sidecars))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 SCHEME: Final = "unix://"
+MAX_SOCKET_PATH: Final = 107
+"""Bytes of sun_path without its NUL, unix(7)."""
 
 
 def socket_of(endpoint: str) -> str:

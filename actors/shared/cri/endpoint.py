@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.config.endpoints import MAX_SOCKET_PATH
+
 from .errors import EndpointError
 
 RUNTIME_FLAG: Final = "--container-runtime-endpoint"
 IMAGE_FLAG: Final = "--image-service-endpoint"
-MAX_SOCKET_PATH: Final = 107
-"""Bytes of sun_path without its NUL, unix(7)."""
 
 
 def socket_path(endpoint: str, flag: str = RUNTIME_FLAG) -> str:

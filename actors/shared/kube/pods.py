@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from .container import Container
 from .meta import Quantity
@@ -41,7 +42,14 @@ def is_critical(pod: Pod) -> bool:
     return is_static(pod) or is_mirror(pod) or (pod.spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY
 
 
-def is_sidecar(init_container: Container) -> bool:
+class InitContainer(Protocol):
+    """A Container, or the part of it that a reader decodes."""
+
+    @property
+    def restartPolicy(self) -> str | None: ...
+
+
+def is_sidecar(init_container: InitContainer) -> bool:
     """Whether this init container keeps running (KEP-753)."""
     return init_container.restartPolicy == "Always"
 

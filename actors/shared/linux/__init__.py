@@ -2,6 +2,7 @@
 
 architecture.py      the architecture of this machine, by Go's name for it
 confined_paths.py    opens and creates user-supplied paths without leaving their directory
+cpu_list.py          CPU lists as the kernel writes them
 cgroup_files.py      the files and directories of one cgroup
 cgroup_hierarchy.py  one mounted cgroup hierarchy: how a cgroup is created and limited in it
 cgroup_limits.py     the limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2
@@ -13,6 +14,7 @@ host_addresses.py    the addresses of this host, from the kernel and from DNS
 huge_page_pools.py   the kernel's pools of huge pages, one for each page size
 inotify.py           watches files and directories with inotify(7), without blocking
 symlinks.py          replaces symbolic links atomically
+kernel_files.py      facts in one file of the kernel each: the boot, the online CPUs, SELinux, cgroup v2
 listener_pid.py      which process listens on a Unix socket
 memory.py            memory of the machine, from /proc/meminfo (proc_meminfo(5))
 mountinfo.py         the mount table, /proc/<pid>/mountinfo

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import psutil
 
+from actors.shared.linux import kernel_files
 from actors.shared.linux.memory import parse_meminfo
 from actors.shared.linux.psi import Psi, psi_of
 
@@ -140,7 +141,7 @@ def machine(root: str = "") -> MachineInfo:
     return MachineInfo(
         machine_id=_text(f"{root}/etc/machine-id").strip(),
         system_uuid=_text(f"{root}/sys/class/dmi/id/product_uuid").strip(),
-        boot_id=_text(f"{root}/proc/sys/kernel/random/boot_id").strip(),
+        boot_id=kernel_files.boot_id(root),
         kernel=platform.release(),
         os_image=_os_image(_text(f"{root}/etc/os-release")),
         cores=psutil.cpu_count() or 1,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.config.fields.resources import format_cpu_list
+from actors.shared.linux.cpu_list import format_cpu_list
 from tests.bench.pods import manifest
 from tests.support.faulty_node import FaultyNode
 from tests.support.runtime import RealRuntime

@@ -67,9 +67,9 @@ def test_the_mtu_of_pods_is_that_of_the_first_default_route(tmp_path: Path) -> N
 
 
 def test_hugetlb_counts_only_where_runc_looks_for_it() -> None:
-    assert not has_hugetlb(HYBRID, "")
-    assert has_hugetlb(HYBRID, "cpuset cpu io memory hugetlb pids")
-    assert has_hugetlb(parse(b"2 1 0:30 / /sys/fs/cgroup/hugetlb rw - cgroup cgroup rw,hugetlb\n"), "")
+    assert not has_hugetlb(HYBRID, frozenset())
+    assert has_hugetlb(HYBRID, frozenset({"cpu", "hugetlb"}))
+    assert has_hugetlb(parse(b"2 1 0:30 / /sys/fs/cgroup/hugetlb rw - cgroup cgroup rw,hugetlb\n"), frozenset())
 
 
 def test_overlayfs_is_not_used_on_an_overlay() -> None:
@@ -80,7 +80,7 @@ def test_overlayfs_is_not_used_on_an_overlay() -> None:
 
 
 def test_all_that_is_missing_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "_SEARCH", str(tmp_path))
+    monkeypatch.setattr(looking, "SEARCH_PATH", str(tmp_path))
     monkeypatch.setattr(looking, "_PLUGIN_DIRS", (str(tmp_path),))
     with pytest.raises(MissingPrograms) as raised:
         look("/")

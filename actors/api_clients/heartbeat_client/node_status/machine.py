@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from actors.shared.linux import kernel_files
 from actors.shared.linux.architecture import architecture
 
 from .facts import NodeSystemInfo
@@ -24,7 +25,7 @@ def read_machine(root: str = "/") -> NodeSystemInfo:
     return NodeSystemInfo(
         machine_id=machine_id,
         system_uuid=_system_uuid(place) or machine_id,
-        boot_id=_read(place / "proc/sys/kernel/random/boot_id"),
+        boot_id=kernel_files.boot_id(root),
         kernel=platform.release(),
         os_image=_os_image(place),
         architecture=architecture(),

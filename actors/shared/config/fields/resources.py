@@ -1,4 +1,4 @@
-"""Amounts of resources as the configuration writes them: reservations, percentages, CPU lists. Pure."""
+"""Amounts of resources as the configuration writes them: reservations and percentages. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Final
 from actors.shared.kube import quantity
 
 RESERVABLE: Final = ("cpu", "memory", "ephemeral-storage", "pid")
-_CPU_RANGE: Final = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?\Z", re.ASCII)
 _PERCENT: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})%\Z", re.ASCII)
-_MAX_CPU: Final = 1 << 16
 
 
 def parse_resource_list(amounts: Mapping[str, str | int]) -> dict[str, Fraction]:
@@ -29,30 +27,6 @@ def reserved_amount(name: str, amount: str | int) -> Fraction:
     if value < 0:
         raise ValueError("must not be negative")
     return value
-
-
-def parse_cpu_list(text: str) -> frozenset[int]:
-    """`0-3,7`, as the kernel writes CPU lists; empty is none. Raises ValueError."""
-    found: set[int] = set()
-    for part in text.strip().split(",") if text.strip() else ():
-        match = _CPU_RANGE.match(part.strip())
-        low = int(match.group(1)) if match else -1
-        high = int(match.group(2) or low) if match else -1
-        if match is None or high < low or high > _MAX_CPU:
-            raise ValueError("must be CPU numbers and ranges, such as 0-3,7")
-        found.update(range(low, high + 1))
-    return frozenset(found)
-
-
-def format_cpu_list(cpus: frozenset[int]) -> str:
-    """The shortest list that parse_cpu_list reads back."""
-    parts: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
 
 
 def parse_percent(text: str) -> Fraction | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.config.validation.rule_kinds import ValidationContext
+from actors.shared.linux import kernel_files
 
 RUNTIME_SOCKETS: Final = (
     "/run/containerd/containerd.sock",
@@ -35,9 +34,7 @@ def host_facts() -> HostFacts:
     return HostFacts(
         hostname=socket.gethostname(),
         directory=working_directory(),
-        context=ValidationContext(
-            online_cpus=_online_cpus(), cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists()
-        ),
+        context=ValidationContext(online_cpus=kernel_files.listed_cpus(), cgroup_v2=kernel_files.has_cgroup_v2()),
         sockets=tuple(path for path in RUNTIME_SOCKETS if os.path.exists(path)),
     )
 
@@ -48,10 +45,3 @@ def working_directory() -> str:
         return os.getcwd()
     except FileNotFoundError:
         return "/"
-
-
-def _online_cpus() -> frozenset[int] | None:
-    try:
-        return parse_cpu_list(Path("/sys/devices/system/cpu/online").read_text())
-    except (OSError, ValueError):
-        return None

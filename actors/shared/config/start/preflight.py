@@ -19,6 +19,7 @@ from actors.shared.config.endpoints import socket_of
 from actors.shared.config.errors import ConfigProblem, shown
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.layers import read_bounded
+from actors.shared.linux import kernel_files
 
 from . import kernel_tunables
 
@@ -50,7 +51,7 @@ def look_at_host(agent: Agent) -> PreflightHost:
         lines = []
     return PreflightHost(
         uid=os.geteuid(),
-        cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
+        cgroup_v2=kernel_files.has_cgroup_v2(),
         swaps=tuple(line.split()[0] for line in lines if line.strip()),
         runtime="socket" if agent.managed_runtime else _kind(socket_of(agent.runtime_endpoint)),
         unusable=dict(_unusable(agent.config)),

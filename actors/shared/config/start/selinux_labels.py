@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.config.agent import Agent
+from actors.shared.linux import kernel_files
 from supervision.errors import error_reason
 
-ENFORCE: Final = "/sys/fs/selinux/enforce"
 ATTRIBUTE: Final = "security.selinux"
 LABEL: Final = "system_u:object_r:container_file_t:s0"
 """Containers without privileges may use files with it."""
 
 
-def label_plugin_directories(agent: Agent, enforce: str = ENFORCE) -> Iterator[str]:
+def label_plugin_directories(agent: Agent, root: str = "") -> Iterator[str]:
     """Label the directories if SELinux is enabled, so that containers of storage drivers and device plugins can use
-    them without privileges. Returns a warning for each that cannot be labelled. `enforce`: a file that exists only with
-    SELinux."""
-    if not os.path.exists(enforce):
+    them without privileges. Returns a warning for each that cannot be labelled."""
+    if not kernel_files.has_selinux(root):
         return
     for path in (agent.plugins_dir, agent.plugins_registry_dir, agent.device_plugins_dir):
         try:

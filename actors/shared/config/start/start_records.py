@@ -13,6 +13,7 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
+from actors.shared.linux import kernel_files
 from supervision.errors import error_reason
 from supervision.state_file import DamagedError, StateFile, decode_versioned, read_private
 
@@ -122,14 +123,6 @@ def given_flags(flags: Sequence[str]) -> Sequence[str]:
     return [flag for flag in flags if flag not in RUN_ONCE_FLAGS] if of_run_once else flags
 
 
-def boot_id() -> str:
-    """The boot ID; '' if it is not known."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
 def hand_over(state_dir: str) -> None:
     """Record that the pods belong to another agent now. Raises OSError, DamagedError."""
     if known := read_all(state_dir):
@@ -144,7 +137,7 @@ def note(agent: Agent, made: Iterable[str], made_cgroups: Iterable[str] = ()) ->
     except DamagedError as error:
         _LOG.warning("%s; what starts with other directories have left, `supervise reset` does not know", error)
         known = []
-    new = with_start(known, record_of(agent, made, made_cgroups, boot_id(), os.getcwd(), _stderr_file()))
+    new = with_start(known, record_of(agent, made, made_cgroups, kernel_files.boot_id(), os.getcwd(), _stderr_file()))
     if new != known:
         file.save(new)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.config import feature_gates
-from actors.shared.config.endpoints import socket_of
+from actors.shared.config.endpoints import MAX_SOCKET_PATH, socket_of
 from actors.shared.config.fields import names
 from actors.shared.config.fields.groups import Taint, VModule
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -36,9 +36,11 @@ def is_cgroup_name(name: str) -> bool:
 
 
 def is_socket(endpoint: str) -> bool:
-    """A Unix socket's path, with or without unix://, or `managed`. unix(7): it has at most 107 bytes."""
+    """A Unix socket's path, with or without unix://, or `managed`."""
     path = socket_of(endpoint)
-    return endpoint == "managed" or (path.startswith("/") and len(path.encode()) <= 107 and "\0" not in path)
+    return endpoint == "managed" or (
+        path.startswith("/") and len(path.encode()) <= MAX_SOCKET_PATH and "\0" not in path
+    )
 
 
 def is_url(url: str) -> bool:

@@ -10,8 +10,9 @@ from actors.shared.config.fields.booleans import FALSE, TRUE
 from actors.shared.config.fields.eviction import SIGNALS, parse_amount, parse_grace, parse_reclaim
 from actors.shared.config.fields.groups import MemoryReservation
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list, parse_percent, reserved_amount
+from actors.shared.config.fields.resources import parse_percent, reserved_amount
 from actors.shared.kube import quantity
+from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
 
 from .rule_kinds import Finding, ValidationContext, gate, refusal
 

@@ -14,19 +14,19 @@ from actors.api_clients.event_client.correlation import (
     SPAM_BURST,
     CorrelatedEvent,
     Correlator,
-    NewEvent,
     RecentEntries,
     event_name,
 )
 from actors.api_clients.event_client.event_object import count_patch, event_object, involved_object
+from actors.api_clients.event_client.messages import RecordEvent
 from tests.support.present import present
 
 SECOND = 10**9
 
 
-def new_event(message: str = "m", **more: Any) -> NewEvent:
+def new_event(message: str = "m", **more: Any) -> RecordEvent:
     known = {"kind": "Pod", "namespace": "d", "name": "web", "uid": "u", "field": "", "type": "Normal", "reason": "R"}
-    return NewEvent(message=message, **{**known, **more})
+    return RecordEvent(message=message, **{**known, **more})
 
 
 def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) -> list[CorrelatedEvent]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.container_manager.cpu.distribution import distributed, imbalance
 from actors.container_manager.cpu.packing import NotEnoughCpus, packed
 from actors.container_manager.topology.machine import MachineTopology
-from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
+from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
 from tests.support.machines import machine
 
 TWO = machine(sockets=2, nodes=2, cores=4)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.container_manager.cpu.packing import NotEnoughCpus, packed
 from actors.container_manager.topology.machine import LogicalCpu, MachineTopology
-from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
+from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
 from tests.support.machines import machine
 
 PLAIN = machine(cores=4)

@@ -21,9 +21,9 @@ from actors.container_manager.cpu.static_policy import (
 )
 from actors.container_manager.topology.machine import MachineTopology
 from actors.container_manager.topology.provider import AllocationError
-from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
 from actors.shared.hardware.hints import TopologyHint
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
 from tests.support.hardware_pods import asking, pod_of
 from tests.support.machines import machine
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.shared.config.endpoints import MAX_SOCKET_PATH
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.endpoint import IMAGE_FLAG, MAX_SOCKET_PATH, socket_path
+from actors.shared.cri.endpoint import IMAGE_FLAG, socket_path
 from actors.shared.cri.errors import EndpointError
 
 

@@ -1,12 +1,10 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from actors.shared.config.fields.eviction import parse_amount, parse_reclaim, thresholds
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list, parse_percent, parse_resource_list
+from actors.shared.config.fields.resources import parse_percent, parse_resource_list
 
 
 def test_reservations_are_read_in_cores_bytes_and_ids():
@@ -23,21 +21,6 @@ def test_reservations_are_read_in_cores_bytes_and_ids():
 def test_a_wrong_reservation_is_refused(amounts):
     with pytest.raises(ValueError):
         parse_resource_list(amounts)
-
-
-@given(st.frozensets(st.integers(0, 200)))
-def test_a_cpu_list_that_is_written_is_read_back(cpus):
-    assert parse_cpu_list(format_cpu_list(cpus)) == cpus
-
-
-def test_a_cpu_list_is_written_as_the_kernel_does():
-    assert format_cpu_list(frozenset({0, 1, 2, 5, 7, 8})) == "0-2,5,7-8"
-
-
-@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1,,2", "-1", "1--2", "0-99999999", "٣"])
-def test_a_wrong_cpu_list_is_refused(text):
-    with pytest.raises(ValueError):
-        parse_cpu_list(text)
 
 
 @pytest.mark.parametrize(

@@ -30,14 +30,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 
 def test_without_selinux_nothing_is_labelled(tmp_path: Path, calls: Calls) -> None:
-    assert list(label_plugin_directories(Agent(root_dir="/r"), f"{tmp_path}/enforce")) == []
+    assert list(label_plugin_directories(Agent(root_dir="/r"), str(tmp_path))) == []
     assert calls == []
 
 
 def test_plugins_in_containers_may_use_the_directories_of_their_sockets(tmp_path: Path, calls: Calls) -> None:
-    enforce = tmp_path / "enforce"
-    enforce.write_text("1")
-    (warning,) = label_plugin_directories(Agent(root_dir="/r"), str(enforce))
+    (tmp_path / "sys/fs/selinux").mkdir(parents=True)
+    (tmp_path / "sys/fs/selinux/enforce").write_text("1")
+    (warning,) = label_plugin_directories(Agent(root_dir="/r"), str(tmp_path))
     wanted = ("/r/plugins", "/r/plugins_registry", "/r/device-plugins")
     assert calls == [(path, "security.selinux", LABEL) for path in wanted]
     assert warning.startswith("plugins in containers without privileges may not work: /r/plugins has no label: ")

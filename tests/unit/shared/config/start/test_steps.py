@@ -18,6 +18,7 @@ from actors.shared.config.start import lock_file, open_files, preflight, start_r
 from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
+from actors.shared.linux import kernel_files
 from supervision.state_file import DamagedError
 
 GOOD = PreflightHost(uid=0, cgroup_v2=True, swaps=())
@@ -155,7 +156,7 @@ def test_directories_that_a_start_makes_are_recorded(agent, tmp_path):
     state_directories.make(agent, ["/sys/fs/cgroup/node"])
     (record,) = start_records.read_all(agent.state_dir)
     assert agent.pods_dir in record.made
-    assert (record.made_cgroups, record.boot) == (("/sys/fs/cgroup/node",), start_records.boot_id())
+    assert (record.made_cgroups, record.boot) == (("/sys/fs/cgroup/node",), kernel_files.boot_id())
     assert not {agent.root_dir, agent.cert_dir} & set(record.made)
 
 
