@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actors.cert_manager import local_serving
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.cert_manager.self_signed import create
+from actors.http_servers.messages import NODE_SERVER
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Authentication, X509Authentication
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.status_manager.messages import STATUS_MANAGER
+from supervision.process_messages import Hello
 from supervision.testing.harness import Harness
 
 
@@ -117,3 +122,54 @@ def test_a_standalone_node_uses_no_cluster_and_only_reads_a_good_pair(tmp_path):
     again = run(start(serverTLSBootstrap=True, rotateCertificates=True))
     assert [function for function, _ in again.disposed] == ["actors.cert_manager.certificate_store:read_pair"]
     assert {type(message) for _, message in again.outbox} == {ServingCertificate}
+
+
+def test_a_server_that_starts_gets_the_pair_and_no_other_actor_does(tmp_path):
+    async def story():
+        async with Harness(CertManager, name="cert_manager", context=agent(tmp_path)) as harness:
+            serving = await harness.wait_sent(ServingCertificate)
+            harness.clear()
+            await harness.deliver(Hello(NODE_SERVER, 2))
+            await harness.deliver(Hello(STATUS_MANAGER, 2))
+            assert harness.outbox == [(NODE_SERVER, serving)]
+
+    run(story())
+
+
+def test_a_server_that_starts_before_there_is_a_pair_gets_none(tmp_path):
+    async def story():
+        harness = Harness(CertManager, name="cert_manager", context=agent(tmp_path))
+        harness.disposables["actors.cert_manager.self_signed:create"] = refuse
+        async with harness:
+            await harness.settle()
+            await harness.deliver(Hello(NODE_SERVER, 1))
+            assert harness.sent(ServingCertificate) == []
+
+    def refuse(**_: Any) -> None:
+        raise OSError("no room")
+
+    run(story())
+
+
+class RoutelessSocket:
+    """The host has no route of IPv4."""
+
+    def __init__(self, family: socket.AddressFamily, kind: socket.SocketKind) -> None:
+        self.family = family
+
+    def __enter__(self) -> RoutelessSocket:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def connect(self, address: tuple[str, int]) -> None:
+        if self.family is socket.AF_INET:
+            raise OSError("Network is unreachable")
+
+    def getsockname(self) -> tuple[str, int, int, int]:
+        return ("2001:db8::7", 9, 0, 0)
+
+
+def test_on_a_host_without_a_route_of_one_family_the_pair_names_the_address_of_the_other(monkeypatch):
+    monkeypatch.setattr(socket, "socket", RoutelessSocket)
+    assert local_serving._addresses() == ["2001:db8::7"]

@@ -92,3 +92,11 @@ def test_a_stream_within_its_burst_keeps_to_the_rate() -> None:
 
     assert [exceeded_at(5.0) for _ in range(BURST + 1)] == [False] * BURST + [True]
     assert not exceeded_at(9.0)
+
+
+async def test_the_next_message_of_a_stream_is_read_after_its_pause() -> None:
+    pace, began = MessageRate(), time.monotonic()
+    for _ in range(BURST):
+        pace.pause(began, began)
+    await pace.after(began)
+    assert time.monotonic() - began >= 0.05
