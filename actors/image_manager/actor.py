@@ -34,11 +34,13 @@ from .messages import (
     EnsureImage,
     GetImageFilesystem,
     GetImages,
+    GetPendingImages,
     ImageFailed,
     ImageFilesystem,
     ImageReady,
     NodeImage,
     NodeImages,
+    PendingImages,
     RemoveUnusedImages,
     UnusedImagesRemoved,
 )
@@ -151,6 +153,10 @@ class ImageManager(Actor):
         """Forget the pods that this shard no longer has."""
         known = set(message.uids)
         self._pulls.retain(lambda uid: uid in known or worker_of(uid, message.workers) != message.worker)
+
+    @on(GetPendingImages)
+    def on_get_pending_images(self, message: GetPendingImages, sender: Address) -> PendingImages:
+        return PendingImages(self._pulls.pending(message.uid))
 
     # -- what there is --------------------------------------------------------------------------------------------
     @on(GetImages)

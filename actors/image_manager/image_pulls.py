@@ -21,8 +21,8 @@ from supervision.metrics import Metrics
 
 from .credential_lookup import CredentialLookup
 from .image_reference import Reference, ReferenceInvalid, parse, pull_policy
-from .messages import EnsureImage, ImageFailed, ImageReady
-from .pending_pulls import Outcome, PendingPulls, pull_key
+from .messages import EnsureImage, ImageFailed, ImageReady, PendingImage
+from .pending_pulls import Outcome, PendingPulls, PullKey, pull_key
 from .pull_backoff import PullBackoffs
 from .pull_events import PullEvents
 from .pull_metrics import PullMetrics
@@ -56,6 +56,8 @@ class ImagePulls:
         self._queue, self._credentials, self._events = queue, credentials, events
         self._records = records
         self._pending, self._backoffs = PendingPulls(), PullBackoffs()
+        self._queued: dict[PullKey, tuple[float, object]] = {}
+        """By pull: the time at which it came into the queue, in seconds since 1970, and its key there."""
 
     async def ensure(self, question: EnsureImage) -> Outcome:
         """Ensure that the image is on the node."""
@@ -86,6 +88,11 @@ class ImagePulls:
             text = f'Container image "{question.image}" is not present with pull policy of Never'
             return ImageFailed(question.image, "ErrImageNeverPull", text)
         return self._backing_off(question, reference) or await self._pull(question, reference)
+
+    def pending(self, uid: str) -> list[PendingImage]:
+        """The images that the pod waits for, the oldest first."""
+        its = [(pull.image, *queued) for pull, queued in self._queued.items() if pull.uid == uid]
+        return [PendingImage(image, since, self._queue.before(key)) for image, since, key in its]
 
     async def _may_use(self, question: EnsureImage, reference: Reference, present: Image) -> bool:
         """Whether the pod may use the present image. If not, it is pulled again with the pod's credentials."""
@@ -119,7 +126,11 @@ class ImagePulls:
             credentials = await self._credentials.find(question, reference)
             # a runtime's image policy may depend on the pod's namespace
             key = (reference.full, question.runtime_handler, question.namespace, tuple(credentials))
-            image_ref = await self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
+            self._queued[pull_key(question)] = time.time(), key
+            try:
+                image_ref = await self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
+            finally:
+                del self._queued[pull_key(question)]
             found = await self._client.image_status(image_ref, question.runtime_handler)
         except CriError as error:
             self._metrics.unknown(reference.full)

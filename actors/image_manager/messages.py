@@ -67,6 +67,29 @@ class ImageFailed(Message, frozen=True):
     """Text of the event about the image; empty: `message`."""
 
 
+class GetPendingImages(Question["PendingImages"], frozen=True):
+    """From the command line. Answered with PendingImages."""
+
+    uid: str
+    """Of a pod."""
+
+
+class PendingImage(msgspec.Struct, frozen=True):
+    """An image whose pull a pod waits for."""
+
+    name: str
+    since: float
+    """The time since when, in seconds since 1970."""
+    before: int | None = None
+    """How many pulls come before it; None: it runs."""
+
+
+class PendingImages(Message, frozen=True):
+    """The images that the pod waits for, the oldest first."""
+
+    images: list[PendingImage]
+
+
 class GetImageFilesystem(Question["ImageFilesystem"], frozen=True):
     """Answered with ImageFilesystem."""
 

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from actors.shared.token_bucket import TokenBucket
 
@@ -24,11 +25,20 @@ class PullQueue:
         self._slots = asyncio.Semaphore(limit) if limit else None
         self._rate = TokenBucket(qps, burst)
         self._tasks: dict[object, asyncio.Task[str]] = {}
+        """By key; those that came first are first."""
+        self._running: set[asyncio.Task[Any] | None] = set()
         self._waiting: Counter[object] = Counter()
 
     def __len__(self) -> int:
         """Pulls that run or wait."""
         return len(self._tasks)
+
+    def before(self, key: object) -> int | None:
+        """How many pulls come before that of the key; None: it runs, or there is none."""
+        task = self._tasks.get(key)
+        if task is None or task in self._running:
+            return None
+        return list(self._tasks).index(key)
 
     async def join(self, key: object, pull: Pull) -> str:
         """Wait for the pull of that key; start it if there is none. It is cancelled with the last that waits for it: it
@@ -51,9 +61,11 @@ class PullQueue:
     async def _run(self, pull: Pull) -> str:
         async with self._slots or contextlib.nullcontext():
             await asyncio.sleep(self._rate.reserve(asyncio.get_running_loop().time()))
+            self._running.add(asyncio.current_task())
             return await pull()
 
     def _end(self, key: object, done: asyncio.Task[str]) -> None:
+        self._running.discard(done)
         if self._tasks.get(key) is done:
             del self._tasks[key]
         if not done.cancelled():

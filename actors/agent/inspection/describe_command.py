@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
+from actors.image_manager.messages import IMAGE_MANAGER, GetPendingImages, PendingImages
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
 from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context, as_typed
 from supervision.cli.document import WIDE
@@ -121,14 +122,23 @@ def _recent_events(context: Context, seen: NodeSight) -> RecentEvents | None:
     return None
 
 
+def _has_waiting(pod: dict[str, Any]) -> bool:
+    """Whether a container has not begun."""
+    fields = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+    statuses = [one for field in fields for one in pod.get("status", {}).get(field) or []]
+    return any("waiting" in (one.get("state") or {}) for one in statuses)
+
+
 def _description(context: Context, seen: NodeSight, recent: RecentEvents | None, pod: dict[str, Any]) -> Description:
     """`recent`: the events of the whole node."""
     metadata, uid, found = pod["metadata"], pod["metadata"]["uid"], seen.pods
-    report, problems = None, [*found.problems]
+    report, images, problems = None, None, [*found.problems]
     if seen.answers is not None:
         if not found.by_runtime:
             question, missing = GetPodStatus(uid=uid), "what its worker does is not shown"
             report = seen.answers.get(STATUS_MANAGER, question, PodStatusFound, missing)
+            if _has_waiting(pod):
+                images = seen.answers.get(IMAGE_MANAGER, GetPendingImages(uid), PendingImages, "pulls are not shown")
         problems += seen.answers.problems
     its = None
     if recent is not None:
@@ -137,6 +147,7 @@ def _description(context: Context, seen: NodeSight, recent: RecentEvents | None,
     return Description(
         pod, pod_worker(pod, seen.workers), report, its, list(dict.fromkeys(map(as_typed, problems))), since,
         removed=uid in found.removed, wide=context.arguments.output == WIDE,
+        pending_images=images.images if images is not None else [],
     )  # fmt: skip
 
 

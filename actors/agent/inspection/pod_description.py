@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from actors.api_clients.event_client.messages import RecentEvent
+from actors.image_manager.messages import PendingImage
 from actors.status_manager.messages import PodStatusFound
 from supervision.cli.text import table, wrapped
 
@@ -40,6 +41,8 @@ class Description(msgspec.Struct, frozen=True):
     """No source has the pod: it terminates."""
     wide: bool = False
     """With annotations."""
+    pending_images: list[PendingImage] = []
+    """The images that it waits for."""
 
 
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
@@ -72,6 +75,8 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     if report is not None and report.slow_call:
         since = pod_rows.whole_seconds(now - report.slow_since)
         yield "Waits for", f"the runtime, which has not answered {report.slow_call} for {since}"
+    for image in found.pending_images:
+        yield "Waits for", _pull(image, pod_rows.whole_seconds(now - image.since))
     if report is not None and report.last_error:
         yield "Last error", report.last_error
     yield "Started", _time(status.get("startTime"), now)
@@ -87,6 +92,14 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     if found.wide:
         annotations = metadata.get("annotations") or {}
         yield "Annotations", ", ".join(f"{name}={value}" for name, value in annotations.items()) or "-"
+
+
+def _pull(image: PendingImage, since: str) -> str:
+    if image.before is None:
+        return f"the pull of {image.name}, which has run for {since}"
+    others = "another one" if image.before == 1 else f"{image.before} others"
+    behind = f" behind {others}" if image.before else ""
+    return f"the pull of {image.name}, which has waited for {since}{behind}"
 
 
 def _containers(title: str, found: Description, field: str, statuses: str, now: float, columns: int) -> list[str]:

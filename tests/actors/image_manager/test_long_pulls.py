@@ -14,7 +14,7 @@ from actors.api_clients.event_client.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.credential_lookup import CredentialLookup
 from actors.image_manager.keyring import Credential
-from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady, PullSecret
+from actors.image_manager.messages import EnsureImage, GetPendingImages, ImageFailed, ImageReady, PullSecret
 from actors.image_manager.pull_records import FoundCredential
 from actors.pod_workers.messages import KnownPods
 from supervision.testing.harness import Harness
@@ -44,6 +44,26 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
 
 def reasons(harness: Harness, field: str = ALWAYS.field) -> list[str]:
     return [event.message.partition(" image")[0] for event in harness.sent(RecordEvent) if event.field == field]
+
+
+def test_the_pulls_that_a_pod_waits_for_are_told(fake: FakeRuntime) -> None:
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        other = msgspec.structs.replace(ALWAYS, uid="other", image="docker.io/library/other:1")
+        asking = [asyncio.ensure_future(harness.ask(one, timeout=10)) for one in (ALWAYS, other)]
+
+        async def pending(uid: str) -> list[tuple[str, int | None]]:
+            found = await harness.deliver(GetPendingImages(uid))
+            return [(one.name, one.before) for one in found.images]
+
+        while await pending(ALWAYS.uid) != [(ALWAYS.image, None)]:
+            await asyncio.sleep(0)
+        assert await pending(other.uid) == [(other.image, 1)]
+        assert await pending("third") == []
+        await asyncio.gather(*asking)
+        assert await pending(ALWAYS.uid) == await pending(other.uid) == []
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
 
 
 def test_a_question_is_answered_when_its_pull_has_ended(fake: FakeRuntime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 
 import pytest
 
@@ -62,3 +63,25 @@ async def test_a_pull_that_hangs_is_cancelled_with_the_last_that_waits_for_it_an
     for task in (first, second):
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_a_pull_that_waits_knows_how_many_come_before_it():
+    pulls, ends = PullQueue(1, qps=0, burst=0), {name: asyncio.Event() for name in "abc"}
+
+    async def pull(name: str) -> str:
+        await ends[name].wait()
+        return name
+
+    waiting = [asyncio.create_task(pulls.join(name, partial(pull, name))) for name in "abc"]
+    while pulls.before("a") is not None or len(pulls) < 3:
+        await asyncio.sleep(0)
+    assert [pulls.before(name) for name in "abc"] == [None, 1, 2]
+    ends["a"].set()
+    await waiting[0]
+    while pulls.before("b") is not None:
+        await asyncio.sleep(0)
+    assert [pulls.before(name) for name in "abc"] == [None, None, 1]
+    ends["b"].set()
+    ends["c"].set()
+    await asyncio.gather(*waiting)
+    assert pulls.before("c") is None

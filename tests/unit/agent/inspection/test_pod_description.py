@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from actors.agent.inspection import event_rows
 from actors.agent.inspection.container_description import probe
 from actors.agent.inspection.pod_description import Description, lines
 from actors.api_clients.event_client.messages import RecentEvent
+from actors.image_manager.messages import PendingImage
 from actors.status_manager.messages import PodStatusFound
 
 NOW = 1_800_000_000.0
@@ -126,6 +129,19 @@ def test_describe_shows_what_the_end_of_a_pod_waits_for() -> None:
     slow = "Waits for: the runtime, which has not answered StopPodSandbox for 95s"
     assert f"Ending: waits for its volumes\n{slow}\nLast error: device is busy" in text(report=report)
     assert "Worker: pod_workers/worker/0, terminating" in text(report=report)
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (None, "the pull of a/b:1, which has run for 95s"),
+        (0, "the pull of a/b:1, which has waited for 95s"),
+        (1, "the pull of a/b:1, which has waited for 95s behind another one"),
+        (3, "the pull of a/b:1, which has waited for 95s behind 3 others"),
+    ],
+)
+def test_describe_shows_the_pulls_that_a_pod_waits_for(before: int | None, said: str) -> None:
+    assert f"\nWaits for: {said}\n" in text(pending_images=[PendingImage("a/b:1", NOW - 95, before)])
 
 
 def test_events_are_last_and_their_absence_is_reported() -> None:
