@@ -128,7 +128,8 @@ async def _get(url: Url, headers: Headers, container_id: str, give_up: float) ->
     clock = asyncio.get_running_loop().time
     while True:
         try:
-            await get_following(url, headers, USER_AGENT, whose=container_id)
+            # as in the kubelet, which does not wait for a long body either
+            await get_following(url, headers, USER_AGENT, whose=container_id, longer=False)
         except OwnShortageError:
             if clock() + SHORTAGE_SECONDS > give_up:
                 raise

@@ -42,10 +42,16 @@ class HttpGetResponse(msgspec.Struct, frozen=True):
 
 
 async def get(
-    url: Url, headers: Headers, user_agent: str, whose: str = "", deadline: float | None = None
+    url: Url,
+    headers: Headers,
+    user_agent: str,
+    whose: str = "",
+    deadline: float | None = None,
+    *,
+    longer: bool = True,
 ) -> HttpGetResponse:
-    """`whose`: the pod for which a name is looked up. `deadline`: by the clock of the loop; None: none. Raises
-    ExchangeError, and TimeoutError if there was no response by then."""
+    """`whose`: the pod for which a name is looked up. `deadline`: by the clock of the loop; None: none. `longer`: see
+    ResponseBody. Raises ExchangeError, and TimeoutError if there was no response by then."""
     content, secure = request(url, headers, user_agent), url.scheme == "https"
     if url.scheme not in ("http", "https"):
         raise ExchangeError(f'unsupported protocol scheme "{url.scheme}"')
@@ -63,7 +69,7 @@ async def get(
         received = ResponseBytes(reader)
         async with asyncio.timeout_at(deadline):
             status, fields = await read_head(received)
-        body = ResponseBody(received)
+        body = ResponseBody(received, longer=longer)
         broken = await _whole(body, status, fields, url, writer, deadline)
         return HttpGetResponse(status, _location(fields), body.content, broken)
     except TimeoutError:

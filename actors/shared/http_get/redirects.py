@@ -18,16 +18,22 @@ _FOLLOWED: Final = (301, 302, 303, 307, 308)
 
 
 async def get_following(
-    url: Url, headers: Headers, user_agent: str, seconds: float | None = None, whose: str = ""
+    url: Url,
+    headers: Headers,
+    user_agent: str,
+    seconds: float | None = None,
+    whose: str = "",
+    *,
+    longer: bool = True,
 ) -> HttpGetResponse:
     """The last response; a redirect to another host is not followed. A Host of the manifest is kept only for a relative
     Location. `seconds`: limit for all requests together, None for none. `whose`: the pod for which a name is looked up.
-    Raises ExchangeError with the URL."""
+    `longer`: see ResponseBody. Raises ExchangeError with the URL."""
     deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
     location, sent = "", headers
     try:
         for _ in range(MAX_REDIRECTS):
-            answer = await get(url, sent, user_agent, whose, deadline)
+            answer = await get(url, sent, user_agent, whose, deadline, longer=longer)
             following = redirect(url, answer)
             if following is None:
                 return answer

@@ -17,8 +17,9 @@ _SIZE_DIGITS: Final = 16
 class ResponseBody:
     """The bytes that were read are kept, also after an error or a cancellation."""
 
-    def __init__(self, received: ResponseBytes) -> None:
-        self._received = received
+    def __init__(self, received: ResponseBytes, *, longer: bool = True) -> None:
+        """`longer`: the start of a body is read also if a longer one than BODY_BYTES is announced."""
+        self._received, self._longer = received, longer
         self._content = bytearray()
 
     @property
@@ -37,7 +38,10 @@ class ResponseBody:
         if fields.get("transfer-encoding", "").lower() == "chunked":
             await self._chunks()
         elif length.isascii() and length.isdigit():
-            if not await self._bytes(min(int(length[:_SIZE_DIGITS]), BODY_BYTES)):
+            announced = int(length[:_SIZE_DIGITS])
+            if announced > BODY_BYTES and not self._longer:
+                return
+            if not await self._bytes(min(announced, BODY_BYTES)):
                 raise asyncio.IncompleteReadError(b"", None)
         else:
             await self._bytes(BODY_BYTES)

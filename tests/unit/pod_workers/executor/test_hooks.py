@@ -112,6 +112,22 @@ async def test_a_hook_fails_when_no_descriptor_is_free_by_its_deadline(patience,
     assert tried == tries
 
 
+async def test_a_hook_does_not_wait_for_a_body_that_is_announced_to_be_long():
+    """As of a server that sends a file slowly: the response is there with its header."""
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10241\r\n\r\nthe start")
+        await reader.read()
+        writer.close()
+        ended.set()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        await asyncio.wait_for(hook(server.sockets[0].getsockname()[1]), 20)
+        await asyncio.wait_for(ended.wait(), 20)
+
+
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
 async def test_the_server_gets_its_name_as_in_the_url(ip):
     told: list[bytes] = []

@@ -22,7 +22,7 @@ def follow(monkeypatch: pytest.MonkeyPatch) -> Any:
         """The last answer, and what was asked, of a server that answers with these, and then with 200."""
         asked: Asked = []
 
-        async def get(url: Url, headers: Headers, *_: Any) -> HttpGetResponse:
+        async def get(url: Url, headers: Headers, *_: Any, **more: Any) -> HttpGetResponse:
             asked.append((str(url), headers))
             location = locations[len(asked) - 1] if len(asked) <= len(locations) else ""
             return HttpGetResponse(302 if location else 200, location, b"")
