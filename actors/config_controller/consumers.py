@@ -28,7 +28,6 @@ ENGINE: Final = frozenset({"logging"})
 
 UNREAD: Final = frozenset({
     "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
-    "volumePluginDir",
 })  # fmt: skip
 """Fields that no actor reads."""
 

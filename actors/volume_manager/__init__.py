@@ -8,7 +8,7 @@
 - `persistent_volumes/`: claims, and the volumes that they are bound to
 - `files/`: the content of secret, configMap, projected and downwardAPI volumes, and its atomic update
 - `pod_certificates/`: certificates of pods, requested, issued by a signer of the cluster, and renewed
-- `csi/`: CSI drivers
+- `csi/`: CSI drivers; `flex_volume/`: FlexVolume drivers
 - `tools/`: the tools of the types; `host/`: system calls, which run in disposable processes where they may hang
 - `pods_directory`: the directory of all pods as a shared mount
 - `volume_paths`: paths below a pod's directory

@@ -33,6 +33,7 @@ from .csi.node_objects import NodeObjects
 from .csi.records import Records
 from .csi.volume_stats import DriverMeasurements
 from .csi.volumes import CsiContext, CsiVolumes
+from .flex_volume.drivers import FlexDrivers
 from .messages import (
     BindSubPaths,
     DriverFigures,
@@ -113,6 +114,7 @@ class VolumeManager(Actor):
             memory=TmpfsMounts(self),
             fs_group=fs_group,
             local_devices=LocalDevices(self, calls, self._agent.pods_dir, self._agent.plugins_dir),
+            flex_drivers=FlexDrivers(calls, self._agent.config.volumePluginDir),
             allocatable=AllocatableLookup(self),
             api=api,
             certificates=self._make_certificates(api),

@@ -18,7 +18,7 @@ _REMOVE_BIND: Final = (
 DECLARATION: Final = Declaration(
     name=VOLUME_MANAGER,
     actor="actors.volume_manager.actor:VolumeManager",
-    reads=("syncFrequency", "volumeStatsAggPeriod"),
+    reads=("syncFrequency", "volumePluginDir", "volumeStatsAggPeriod"),
     pod_inventory=True,
 )
 

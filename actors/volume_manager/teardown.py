@@ -45,7 +45,7 @@ class Teardown:
         mounts = await self._mounts(pod_dir)
         if not mounts and not _has_volumes(pod_dir):
             return ""
-        simple = _cannot_hang(mounts) and not any(_has_some(pod_dir, found) for found in _WITH_OWN)
+        simple = _cannot_hang(mounts) and not any(self._has_some(pod_dir, found) for found in _WITH_OWN)
         if simple and not await self._remove(pod_dir, [mount.point for mount in mounts]):
             return ""
         error = await self._unmount_all(pod_dir)
@@ -80,7 +80,8 @@ class Teardown:
 
     async def _unmount_all(self, pod_dir: str) -> str:
         """Unmount bind mounts of subPaths first: they keep the volumes of types with their own teardown busy."""
-        error = await self._unmount(pod_dir, tuple(f"/{found.plugin_dir}/" for found in _WITH_OWN))
+        own = (name for found in _WITH_OWN for name in found.directories(pod_dir, self._tools))
+        error = await self._unmount(pod_dir, tuple(f"/{name}/" for name in own))
         for found in _WITH_OWN:
             if not error and found.tear_down is not None:
                 error = await found.tear_down(pod_dir, self._tools)
@@ -97,6 +98,11 @@ class Teardown:
         left = await self.mounts(pod_dir, without=without)
         return f"still mounted: {', '.join(left[:5])}: {error}" if left else ""
 
+    def _has_some(self, pod_dir: str, found: VolumeType) -> bool:
+        """Whether the pod has volumes or devices of this type."""
+        names = found.directories(pod_dir, self._tools)
+        return any(os.path.lexists(f"{pod_dir}/{top}/{name}") for name in names for top in ("volumes", DEVICES))
+
     async def _run(self, function: str, arguments: dict[str, Any], deadline: float) -> str:
         try:
             await self._actor.disposable(function, arguments, deadline=deadline)
@@ -110,11 +116,6 @@ class Teardown:
 def _cannot_hang(mounts: Sequence[Mount]) -> bool:
     """Whether all mounts are in memory, so that unmounting and removing cannot hang."""
     return all(mount.kind == "tmpfs" for mount in mounts)
-
-
-def _has_some(pod_dir: str, found: VolumeType) -> bool:
-    """Whether the pod has volumes or devices of this type."""
-    return any(os.path.lexists(f"{pod_dir}/{name}/{found.plugin_dir}") for name in ("volumes", DEVICES))
 
 
 def _has_volumes(pod_dir: str) -> bool:

@@ -67,6 +67,13 @@ class CSIPersistentVolumeSource(Api, frozen=True):
     nodeExpandSecretRef: SecretReference | None = None
 
 
+class FlexPersistentVolumeSource(Api, frozen=True):
+    driver: str
+    fsType: str = ""
+    secretRef: SecretReference | None = None
+    options: dict[str, str] = {}
+
+
 class VolumeNodeAffinity(Api, frozen=True):
     required: NodeSelector | None = None
 
@@ -91,6 +98,7 @@ class PersistentVolumeSpec(InTreeSources, frozen=True):
     volumeMode: str | None = None
     nodeAffinity: VolumeNodeAffinity | None = None
     csi: CSIPersistentVolumeSource | None = None
+    flexVolume: FlexPersistentVolumeSource | None = None
     hostPath: HostPathVolumeSource | None = None
     local: LocalVolumeSource | None = None
     nfs: NFSVolumeSource | None = None

@@ -13,7 +13,7 @@ import msgspec
 
 from . import formats
 from .credential_sources import ClusterTrustBundleProjection, PodCertificateProjection
-from .meta import Api, KeyToPath, ObjectFieldSelector, Quantity, ResourceFieldSelector
+from .meta import Api, KeyToPath, LocalObjectReference, ObjectFieldSelector, Quantity, ResourceFieldSelector
 from .quantity import QuantityError, parse
 
 Problem = tuple[str, str]
@@ -227,6 +227,35 @@ class NFSVolumeSource(VolumeSource, frozen=True):
             yield "path", "must be an absolute path"
 
 
+class FlexVolumeSource(VolumeSource, frozen=True):
+    driver: str
+    """As in `vendor/name`, or `name`."""
+    fsType: str = ""
+    secretRef: LocalObjectReference | None = None
+    readOnly: bool = False
+    options: dict[str, str] = {}
+
+    def problems(self) -> Iterator[Problem]:
+        if not self.driver:
+            yield "driver", "required"
+        for key in self.options:
+            domain = key.partition("/")[0].lower()
+            if "/" in key and f".{domain}".endswith((".kubernetes.io", ".k8s.io")):
+                yield f"options[{key[:60]}]", "kubernetes.io and k8s.io are reserved for the agent's own options"
+
+    def objects(self) -> Iterator[ObjectUse]:
+        if self.secretRef is not None:
+            yield ObjectUse("Secret", self.secretRef.name, mounted=False)
+
+    def api_fields(self) -> Iterator[str]:
+        if self.secretRef is not None:
+            yield "secretRef"
+
+    @property
+    def only_read(self) -> bool:
+        return self.readOnly
+
+
 class PersistentVolumeClaimVolumeSource(VolumeSource, frozen=True):
     claimName: str
     readOnly: bool = False
@@ -283,9 +312,9 @@ class Volume(Api, frozen=True):
     csi: CSIVolumeSource | None = None
     ephemeral: msgspec.Raw = msgspec.Raw()
     image: ImageVolumeSource | None = None
+    flexVolume: FlexVolumeSource | None = None
     iscsi: msgspec.Raw = msgspec.Raw()
     fc: msgspec.Raw = msgspec.Raw()
-    flexVolume: msgspec.Raw = msgspec.Raw()
     gitRepo: msgspec.Raw = msgspec.Raw()
     awsElasticBlockStore: msgspec.Raw = msgspec.Raw()
     azureDisk: msgspec.Raw = msgspec.Raw()

@@ -18,7 +18,7 @@ PROGRAM: Final = "mount"
 NOT_RUN, STILL_RUNNING = -1000, -1001
 """Replaces an exit status; the output says why there is none."""
 _DIRECTORY_MODE: Final = 0o750
-_OUTPUT: Final = 2000
+SHOWN_OUTPUT: Final = 2000
 """Characters of the program's output in the error."""
 
 
@@ -53,10 +53,10 @@ def mount_error(arguments: list[str], seconds: float) -> str:
     return f"mount failed: {why}\n{command}\nOutput: {printed}"
 
 
-def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:
+def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = (), most: int = SHOWN_OUTPUT) -> tuple[int, str]:
     """Run a program; returns its exit status and output. After `seconds` it is killed with its children, because the
     helper of a file system may retry for minutes; the status is then STILL_RUNNING. It is NOT_RUN if the program cannot
-    be started. `keep`: descriptors that the program inherits.
+    be started. `keep`: descriptors that the program inherits; `most`: characters of the output.
     """
     pipe = subprocess.PIPE
     try:
@@ -76,7 +76,7 @@ def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tup
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
         return STILL_RUNNING, f"still running after {seconds:g} s"
-    return program.returncode, output.decode(errors="replace").strip()[:_OUTPUT]
+    return program.returncode, output.decode(errors="replace").strip()[:most]
 
 
 def error_of(status: int, output: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from actors.volume_manager.csi.volumes import CsiVolumes
+from actors.volume_manager.flex_volume.drivers import FlexDrivers
 from actors.volume_manager.pod_certificates.certificates import PodCertificates
 
 from .fs_group import FsGroup
@@ -22,6 +23,7 @@ class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):
     memory: TmpfsMounts
     fs_group: FsGroup
     local_devices: LocalDevices
+    flex_drivers: FlexDrivers
     allocatable: AllocatableLookup
     api: VolumeObjects
     certificates: PodCertificates | None

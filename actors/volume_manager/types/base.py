@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar, Final
 
 import msgspec
 
 from actors.api_clients.kube_client.messages import ObjectRef
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
-from actors.volume_manager.failure_texts import MountError
+from actors.volume_manager.failure_texts import CHECK_OPTIONS, MountError
 from actors.volume_manager.files.projections import PodTokenRequest
-from actors.volume_manager.persistent_volumes.volume_claims import ClaimedVolume, UnusableVolume
+from actors.volume_manager.persistent_volumes.volume_claims import ClaimedVolume, UnusableVolume, mount_options
 from actors.volume_manager.tools.volume_tools import VolumeTools
 from actors.volume_manager.volume_paths import volume_path
+
+_OPTIONS: Final = "mount options are not supported for this volume type"
 
 
 class PodContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +145,15 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     """The type's need for the API server, for the error on a standalone node; '' if none."""
     in_memory: Callable[[Volume], bool] = lambda volume: False
     """Whether `plan` needs to know the node's memory."""
-    plugin_dir: str = ""
-    """Below a pod's `volumes`, as in `kubernetes.io~csi`; needed with `tear_down`."""
+    directories: Callable[[str, VolumeTools], Sequence[str]] = lambda pod_dir, tools: ()
+    """Called with a pod's directory: the directories of this type below its `volumes` and `volumeDevices`, as in
+    `kubernetes.io~csi`, whether they are there or not; needed with `tear_down`."""
     tear_down: Callable[[str, VolumeTools], Awaitable[str]] | None = None
     """Called with a pod's directory before everything below it is unmounted; '' or the error's text."""
+
+
+def without_options(claimed: ClaimedVolume) -> PendingVolume | None:
+    """For a type without mount options: the refusal of a PersistentVolume with some, which would have no effect."""
+    if not mount_options(claimed.persistent):
+        return None
+    return PendingVolume(claimed.volume, _OPTIONS, UnusableVolume(claimed.name, MountError(_OPTIONS, CHECK_OPTIONS)))

@@ -138,6 +138,6 @@ TYPE: Final = VolumeType(
     plan_claim=_plan_claim,
     has_devices=True,
     needs_api="a driver that registers with the API",
-    plugin_dir=PLUGIN,
+    directories=lambda pod_dir, tools: (PLUGIN,),
     tear_down=_tear_down,
 )

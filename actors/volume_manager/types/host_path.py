@@ -6,18 +6,14 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import HOST_PATH_TYPES, HostPathVolumeSource, Volume
-from actors.volume_manager.failure_texts import CHECK_OPTIONS, MountError
 from actors.volume_manager.persistent_volumes.volume_claims import (
     ClaimedVolume,
-    UnusableVolume,
     checked_path,
-    mount_options,
 )
 from actors.volume_manager.tools.volume_tools import VolumeTools
 
-from .base import Mounter, PendingVolume, Plan, PodContext, RejectedVolume, VolumeType
+from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType, without_options
 
-_OPTIONS: Final = "mount options are not supported for this volume type"
 CHECK: Final = "actors.volume_manager.host.host_path:check_host_path"
 
 
@@ -46,9 +42,8 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
 
 
 def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
-    if mount_options(claimed.persistent):  # nothing is mounted here: an option such as `ro` would have no effect
-        unusable = UnusableVolume(claimed.name, MountError(_OPTIONS, CHECK_OPTIONS))
-        return PendingVolume(claimed.volume, _OPTIONS, unusable)
+    if (refused := without_options(claimed)) is not None:  # nothing is mounted here
+        return refused
     source = claimed.persistent.spec.hostPath or HostPathVolumeSource(path="")
     return HostPath(volume=claimed.volume, path=checked_path(claimed, source.path), kind=source.type or "")
 

@@ -146,5 +146,9 @@ async def _tear_down(pod_dir: str, tools: VolumeTools) -> str:
 
 
 TYPE: Final = VolumeType(
-    source="local", plan_claim=_plan_claim, has_devices=True, plugin_dir=PLUGIN_DIR, tear_down=_tear_down
+    source="local",
+    plan_claim=_plan_claim,
+    has_devices=True,
+    directories=lambda pod_dir, tools: (PLUGIN_DIR,),
+    tear_down=_tear_down,
 )

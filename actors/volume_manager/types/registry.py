@@ -25,6 +25,7 @@ from . import (
     csi,
     downward_api,
     empty_dir,
+    flex_volume,
     host_path,
     image,
     local,
@@ -47,6 +48,7 @@ MOUNTED: Final[tuple[VolumeType, ...]] = (
     csi.TYPE,
     image.TYPE,
     local.TYPE,
+    flex_volume.TYPE,
     *migrated.TYPES,
     *claim.TYPES,
 )

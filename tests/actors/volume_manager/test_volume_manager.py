@@ -155,7 +155,7 @@ async def test_a_host_path_of_the_wrong_type_is_reported_with_the_volumes_name(m
         ({"awsElasticBlockStore": {"volumeID": "x"}}, "ebs.csi.aws.com"),
         ({"gitRepo": {"repository": "x"}}, "CVE-2024-10220"),
         *(({removed: {}}, f"source {removed} was removed") for removed in REMOVED),
-        *(({later: {}}, f"source {later} is not supported") for later in ("flexVolume", "iscsi", "fc")),
+        *(({later: {}}, f"source {later} is not supported") for later in ("iscsi", "fc")),
         ({"secret": {"secretName": "s"}}, "not joined an API server"),
         ({"csi": {"driver": "d"}}, "has not joined an API server"),
         ({}, "no source"),

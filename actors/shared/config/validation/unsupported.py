@@ -12,7 +12,6 @@ from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 MISSING: Final[dict[str, str]] = {
-    "volumePluginDir": "FlexVolume",
     "enableContentionProfiling": "profiling of contention",
 }
 """Top-level field to the missing feature."""

@@ -445,7 +445,7 @@ def test_a_missing_file_is_reported_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "name"),
     [
-        ("accepted without effect: volumePluginDir (not done here: FlexVolume)", "volumePluginDir"),
+        ("accepted without effect: enableContentionProfiling (not done here: x)", "enableContentionProfiling"),
         ("accepted without effect: feature gate NativeHistograms (not done here: x), y (z)", "NativeHistograms"),
         ("authorization.mode: AlwaysAllow lets every authenticated caller do everything", "authorization.mode"),
         ("deprecated flags, set these in the file of --config instead: --address, --port", "--address"),

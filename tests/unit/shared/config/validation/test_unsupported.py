@@ -86,10 +86,11 @@ def test_a_content_type_that_is_given_and_not_used_is_warned_about() -> None:
 
 
 def test_one_warning_names_all_that_has_no_effect() -> None:
-    config = KubeletConfiguration(enableContentionProfiling=True, volumePluginDir="/x", maxPods=5)
+    config = KubeletConfiguration(enableContentionProfiling=True, featureGates={"NativeHistograms": True}, maxPods=5)
     (warning,) = without_effect(config)
     assert re.search(
-        r"enableContentionProfiling \(not done here: profiling of contention\), volumePluginDir \(", warning
+        r"enableContentionProfiling \(not done here: profiling of contention\), feature gate NativeHistograms \(",
+        warning,
     )
     assert without_effect(KubeletConfiguration(maxPods=5)) == []
 
