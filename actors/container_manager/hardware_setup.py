@@ -40,9 +40,9 @@ def pod_hardware(
         unthrottled = agent.gate("DisableCPUQuotaWithExclusiveCPUs")
         exclusive = ExclusiveCpus(cpus.policy, store, actor.metrics, unthrottled=unthrottled)
         providers.append(exclusive)
-        CpuReconciliation(actor, runtime or _runtime(actor, agent), warnings, _cpus_of(exclusive, ledger)).start(
-            float(agent.config.cpuManagerReconcilePeriod)
-        )
+        client, cpus_of = runtime or _runtime(actor, agent), _cpus_of(exclusive, ledger)
+        reconciliation = CpuReconciliation(actor, client, warnings, cpus_of, exclusive.is_created_with)
+        reconciliation.start(float(agent.config.cpuManagerReconcilePeriod))
     file = files.file(MEMORY_STATE)
     memory = StateStore(file, memory_start(agent, machine, file.newest()), encode_memory)
     if agent.config.memoryManagerPolicy == MEMORY_STATIC:

@@ -33,6 +33,7 @@ class ExclusiveCpus(LocalProvider):
     ) -> None:
         """`unthrottled`: gate DisableCPUQuotaWithExclusiveCPUs."""
         self._policy, self._store, self._metrics, self._unthrottled = policy, store, metrics, unthrottled
+        self._created_with: set[tuple[str, str]] = set()
         self._count()
 
     @property
@@ -74,12 +75,15 @@ class ExclusiveCpus(LocalProvider):
         return True
 
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
+        if container in self.state.of(uid):
+            self._created_with.add((uid, container))
         return self._allocation_of(uid, container)
 
     def uids(self) -> Collection[str]:
         return list(self.state.entries)
 
     def release(self, uid: str) -> None:
+        self._created_with = {one for one in self._created_with if one[0] != uid}
         if uid in self.state.entries:
             self._store.free(self.state.without(uid))
             self._count()
@@ -96,6 +100,11 @@ class ExclusiveCpus(LocalProvider):
     def cpus_of(self, uid: str, container: str) -> str:
         """The CPUs of the container, as a list: its exclusive ones, or the shared ones."""
         return format_cpu_list(self.state.of(uid).get(container, self.state.shared))
+
+    def is_created_with(self, uid: str, container: str) -> bool:
+        """Whether this process has given the container its exclusive CPUs for its creation. A plugin of the runtime may
+        have changed them then."""
+        return (uid, container) in self._created_with
 
     def unthrottled(self, uid: str) -> bool:
         """Whether the CPU quota of this pod's cgroup is not enforced."""

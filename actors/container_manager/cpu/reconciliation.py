@@ -1,7 +1,8 @@
 """Keeps running containers on their CPUs. The shared CPUs become fewer when another container gets exclusive CPUs.
 
 Each period asks the runtime which containers run, and updates those whose CPUs differ from the last update. A new
-process updates each container once.
+process updates each container once. As in the kubelet, a container that was created with exclusive CPUs is not updated
+while it has these: a plugin of the runtime (NRI) that has changed them is left alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 CpusOf = Callable[[str, str], str | None]
 """Takes (pod UID, container) and returns its CPUs; None for a pod that is not the agent's."""
+CreatedWith = Callable[[str, str], bool]
+"""Takes (pod UID, container); whether the container was created with the CPUs that it is to have."""
 _LIST: Final = "cpus: list"
 
 
@@ -40,8 +43,11 @@ def changes(containers: Iterable[CriContainer], applied: Mapping[str, str], cpus
 class CpuReconciliation:
     """Reads the running containers, and applies the changes."""
 
-    def __init__(self, actor: Actor, client: CriClient, warnings: RepeatedWarnings, cpus_of: CpusOf) -> None:
-        self._actor, self._client, self._warnings, self._cpus_of = actor, client, warnings, cpus_of
+    def __init__(
+        self, actor: Actor, client: CriClient, warnings: RepeatedWarnings, cpus_of: CpusOf, created_with: CreatedWith
+    ) -> None:
+        self._actor, self._client, self._warnings = actor, client, warnings
+        self._cpus_of, self._created_with = cpus_of, created_with
         self._applied: dict[str, str] = {}
         self._failed: set[str] = set()
         """Containers that a warning was logged for."""
@@ -59,6 +65,9 @@ class CpuReconciliation:
         self._warnings.resolved(_LIST)
         there = {one.id for one in containers}
         self._applied = {one: cpus for one, cpus in self._applied.items() if one in there}
+        for one in containers:
+            if one.id not in self._applied and self._created_with(one.pod_uid, one.name):
+                self._applied[one.id] = self._cpus_of(one.pod_uid, one.name) or ""
         for gone in self._failed - there:
             self._forget_failure(gone)
         for change in changes(containers, self._applied, self._cpus_of):

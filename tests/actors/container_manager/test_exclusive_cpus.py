@@ -264,6 +264,36 @@ async def test_running_containers_leave_the_cpus_that_others_get_and_come_back(s
         assert cpus(fake, old) == "0-7"
 
 
+async def test_exclusive_cpus_that_a_plugin_of_the_runtime_changes_at_creation_are_left_alone(smt):
+    fake = FakeRuntime()
+    smt.runtime = fake.client()
+    async with smt.start(**STATIC) as manager:
+        await admit(manager, "u", two())
+        await prepared(manager, "u", "a")
+        await prepared(manager, "u", "b")
+        own, shared = await run(fake, "u", "a"), await run(fake, "u", "b")
+        fake.world.containers[own].resources.cpuset_cpus = "3"
+        await manager.advance(60)
+        assert (cpus(fake, own), cpus(fake, shared)) == ("3", "0,2-4,6-7")
+    async with smt.start(**STATIC, incarnation=2) as manager:
+        await admit(manager, "u", two(), running=True)
+        await manager.advance(12)
+        assert cpus(fake, own) == "1,5"
+
+
+async def test_a_container_of_a_pod_that_was_released_and_came_back_is_moved(smt):
+    fake = FakeRuntime()
+    smt.runtime = fake.client()
+    async with smt.start(**STATIC) as manager:
+        await admit(manager, "u", two())
+        await prepared(manager, "u", "a")
+        await manager.deliver(StopCounting("u"))
+        await admit(manager, "u", two())
+        own = await run(fake, "u", "a")
+        await manager.advance(12)
+        assert cpus(fake, own) == "1,5"
+
+
 async def test_a_container_that_the_runtime_does_not_move_is_tried_again(smt):
     fake = FakeRuntime()
     smt.runtime = fake.client()
