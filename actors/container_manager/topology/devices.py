@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
+from actors.api_clients.event_client.messages import EVENT_CLIENT, pod_event
 from actors.device_manager.messages import (
     DEVICE_MANAGER,
     AllocateDevices,
@@ -26,9 +27,13 @@ from supervision.actor import Actor
 
 from .provider import AllocationError
 
+WAITING: Final = "WaitingForDevices"
+"""The event of a pod whose device plugin does not answer; the kubelet has none."""
 HINT_SECONDS: Final = 15.0
 """Seconds to wait for hints and reservations, for which no plugin is asked."""
 ALLOCATE_SECONDS: Final = 60.0
+TELL_SECONDS: Final = 10.0
+"""Seconds until the pod has an event that says what it waits for."""
 PREPARE_SECONDS: Final = 45.0
 """Seconds; a plugin has 30 s to prepare a device."""
 
@@ -83,13 +88,24 @@ class DeviceHintProvider:
             mask=affinity.mask if affinity is not None else None,
             running=running,
         )
-        answer = await self._actor.ask(DEVICE_MANAGER, question, timeout=ALLOCATE_SECONDS)
+        waiting = self._actor.after(TELL_SECONDS, lambda: self._tell_waiting(pod, request))
+        try:
+            answer = await self._actor.ask(DEVICE_MANAGER, question, timeout=ALLOCATE_SECONDS)
+        finally:
+            waiting.cancel()
         if isinstance(answer, DevicesRefused):
             raise AllocationError(answer.message)
         if answer.served:
             requests[request.container] = request
             self._served.setdefault(request.uid, set()).update(answer.served)
         return answer.allocation
+
+    def _tell_waiting(self, pod: Pod, request: DeviceRequest) -> None:
+        """Such a pod would be shown as ContainerCreating without a reason."""
+        names = ", ".join(sorted(request.amounts))
+        text = f"Container {request.container} waits for devices ({names}): no answer of a device plugin for"
+        event = pod_event(pod.metadata, "Warning", WAITING, f"{text} {TELL_SECONDS:g} s")
+        self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
     def restore(self, pod: Pod, container: Container) -> None:
         """The device manager keeps what the container has."""

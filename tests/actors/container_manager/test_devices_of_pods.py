@@ -8,6 +8,7 @@ import os
 import msgspec
 import pytest
 
+from actors.api_clients.event_client.messages import RecordEvent
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -17,7 +18,12 @@ from actors.container_manager.messages import (
     ReleasePod,
     StopCounting,
 )
-from actors.container_manager.topology.devices import ALLOCATE_SECONDS, HINT_SECONDS, DeviceHintProvider
+from actors.container_manager.topology.devices import (
+    ALLOCATE_SECONDS,
+    HINT_SECONDS,
+    TELL_SECONDS,
+    DeviceHintProvider,
+)
 from actors.device_manager.messages import (
     AllocateDevices,
     DeviceHints,
@@ -188,3 +194,18 @@ async def test_a_repeated_admission_is_not_counted_twice(host: Host) -> None:
         assert [type(answer) for answer in await asyncio.gather(*both)] == [PodAdmitted, PodAdmitted]
         refused = await admit(manager, "v", encode(pod_of(asking("a", most), uid="v")))
         assert isinstance(refused, PodRejected)
+
+
+async def test_a_pod_whose_device_plugin_does_not_answer_has_an_event_each_time_that_it_asks(host: Host) -> None:
+    async with host.start() as manager:
+        asked = asyncio.ensure_future(manager.ask(AdmitPod("u", thing("u"))))
+        await manager.advance(TELL_SECONDS - 1)
+        assert manager.sent(RecordEvent) == []
+        await manager.advance(2)
+        (event,) = manager.sent(RecordEvent)
+        assert (event.kind, event.name, event.type, event.reason) == ("Pod", "p-u", "Warning", "WaitingForDevices")
+        assert event.message == f"Container b waits for devices ({THING}): no answer of a device plugin for 10 s"
+        manager.answer(AllocateDevices, DevicesAllocated(NOTHING, served=[THING]))
+        assert isinstance(await asked, PodAdmitted)
+        await manager.advance(60)
+        assert len(manager.sent(RecordEvent)) == 1
