@@ -8,7 +8,6 @@ running_configuration.py  puts a configuration in force, and has its consumers r
 consumers.py              which fields may change, and which actors read them
 trial.py                  which configuration is in force: a state machine, pure
 trial_checks.py           checks the supervisors while a configuration is on trial
-clock_jumps.py            by how much the wall clock was set, so that a trial lasts as long by the monotonic clock
 session.py                the file from which an actor that starts reads the configuration in force
 watched_directories.py    the directories whose changes cause the files to be read again
 file_watch.py             has the files read again after a change, and the agent stopped when its lock file is opened

@@ -9,6 +9,7 @@ from typing import cast
 
 import msgspec
 
+from actors.shared.clock_jumps import ClockJumps
 from actors.shared.config import feature_gates
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
@@ -24,7 +25,6 @@ from supervision.spec import PolicySettings
 
 from . import session, trial
 from .candidates import Candidates
-from .clock_jumps import ClockJumps
 from .consumers import Consumers
 from .file_watch import ConfigFileWatch, LockFileWatch, SourceWatches
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz

@@ -14,6 +14,7 @@ from typing import cast
 
 from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources
 from actors.prober.messages import PROBER
+from actors.shared.clock_jumps import WallClock
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.cri.client import CriClient
@@ -70,10 +71,12 @@ class Shard(Actor):
         rng: random.Random | None = None,
         tracer: Tracer | None = None,
         inventory_consumers: Sequence[ActorName] = (),
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock`: seconds since 1970. `inventory_consumers`: actors that receive the pod inventory."""
+        """`clock`: seconds since 1970; `monotonic`: one that nobody sets. `inventory_consumers`: actors that receive
+        the pod inventory."""
         super().__init__()
-        self._runtime, self._clock, self._tracer = runtime, clock, tracer
+        self._runtime, self._clock, self._monotonic, self._tracer = runtime, clock, monotonic, tracer
         self._inventory_consumers = inventory_consumers
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self._health = RuntimeHealth(ready=False, network_ready=False)  # until the PLEG has asked the runtime
@@ -109,7 +112,7 @@ class Shard(Actor):
             kept_resources=KeptResources(StateFiles.of(self, agent)),
             starter=ContainerStarter(self, client, agent, PODS_AT_ONCE),
             tracer=tracer,
-            clock=self._clock,
+            clock=WallClock(self._clock, self._monotonic),
             rng=self._rng,
             health=lambda: self._health,
             garbage=policy_of(agent.flags),

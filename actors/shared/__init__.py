@@ -2,6 +2,7 @@
 
 admission/           admission: whether a pod may run on this node
 api/                 how to reach an API server: kubeconfig, credentials, connections, requests, watches
+clock_jumps.py       by how much the wall clock was set
 config/              the configuration of the agent: how it is read, merged and validated
 cri/                 the container runtime interface (CRI v1): the client, and the runtime's answers as small values
 declaration.py       an actor's declaration: the tree and every table about actors are derived from it

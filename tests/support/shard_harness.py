@@ -119,6 +119,7 @@ class Driven:
         arguments: dict[str, Any] = {
             "runtime": self.fake.client(polling=polling),
             "clock": lambda: self.clock() + self.clock_offset,
+            "monotonic": self.clock,
             "tracer": tracer,
         }
         arguments["inventory_consumers"] = RELATIONS.inventory

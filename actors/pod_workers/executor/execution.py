@@ -14,7 +14,7 @@ from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.observation import observed, probed, same
 from actors.pod_workers.pod.orders import with_lost
-from actors.pod_workers.pod.results import RuntimeObserved, TryFailed, UnlistedFound
+from actors.pod_workers.pod.results import ClockWasSet, RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.unlisted_containers import find_unlisted, needs_process_check
@@ -43,6 +43,7 @@ class Execution:
 
     def __init__(self, services: ExecutorContext, state: PodState) -> None:
         self.services, self.state = services, state
+        self._jumps = services.clock.jumps()
         self._wakeup = asyncio.Event()
         """Events have arrived that the pod worker has not handled yet."""
         self._watches: list[tuple[Callable[[PodState], bool], asyncio.Event]] = []
@@ -63,8 +64,11 @@ class Execution:
         await self._wakeup.wait()
 
     def report(self, event: PodEvent) -> None:
-        """Apply the result of an effect."""
-        self.proceed(event.apply(self.state))
+        """Apply the result of an effect, whose times are by the present clock."""
+        state, jump = self.state, self._jumps.take()
+        if jump:
+            state = ClockWasSet(jump).apply(state)
+        self.proceed(event.apply(state))
 
     def proceed(self, state: PodState) -> None:
         """Replace the state of the pod."""

@@ -10,6 +10,7 @@ import msgspec
 from actors.pod_workers.garbage.container_gc import ContainerGcPolicy
 from actors.pod_workers.messages import RuntimeHealth
 from actors.pod_workers.phases.step import StepInput
+from actors.shared.clock_jumps import WallClock
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.tracing.tracer import Tracer
@@ -28,8 +29,7 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
     starter: ContainerStarter
     kept_resources: KeptResources
     tracer: Tracer
-    clock: Callable[[], float]
-    """Seconds since 1970."""
+    clock: WallClock
     rng: random.Random
     health: Callable[[], RuntimeHealth]
     """The last health of the runtime and its network, from the PLEG."""

@@ -6,8 +6,6 @@ Due hooks and garbage collection follow. Then the pod waits for news.
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
 from actors.pod_workers.containers.names import label
@@ -47,8 +45,6 @@ CRASH_LOOP_EVENT_SECONDS = 10.0
 """As often as a kubelet whose pods are quiet: it wakes for a container in backoff each 10 s."""
 NETWORK_SECONDS = 1.0
 """The pause before an unready network is checked again."""
-MOST_BACKOFF_SECONDS = 300.0
-"""A backoff that ends later dates from before the clock was set back."""
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
@@ -63,14 +59,14 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     has_unlisted = bool(state.unlisted.running)  # an unlisted container cannot be resized either
     if state.resizing.desired is not None and RoundPart.ALLOCATION not in state.done and not has_unlisted:
         state = state.did(RoundPart.ALLOCATION)
-        if _is_over(state.resizing.not_before, facts.now):
+        if state.resizing.not_before <= facts.now:
             return Step(state, (AllocateResize(),))
     if state.resizing.deferred_at:
         state = state.due_by(state.resizing.not_before)
     if RoundPart.ACTUATION not in state.done and not has_unlisted:
         state = state.did(RoundPart.ACTUATION)
         if state.resizing.in_progress or outdated(state):
-            if _is_over(state.resizing.retry_at, facts.now):
+            if state.resizing.retry_at <= facts.now:
                 return Step(state, (ActuateResize(),))
             state = state.due_by(state.resizing.retry_at)
     if RoundPart.ACTIONS not in state.done:
@@ -81,11 +77,6 @@ def next_step(state: PodState, facts: StepInput) -> Step:
         if is_running(cri_container) and _hook_is_due(state, cri_container.id)
     ]
     return Step(state, (RunPostStart(due),)) if due else collect(state, facts)
-
-
-def _is_over(not_before: float, now: float) -> bool:
-    """Whether the wait is over, also if the clock was set back meanwhile. A wait without an end is never over."""
-    return not_before <= now or now + MOST_BACKOFF_SECONDS < not_before < math.inf
 
 
 def _hook_is_due(state: PodState, container_id: str) -> bool:
@@ -129,7 +120,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
 
 def without_backoff(state: PodState, actions: PodActions, now: float) -> tuple[PodState, PodActions]:
     """The actions without those that are in backoff."""
-    over = [name for name, one in state.attempts.items() if _is_over(one.not_before, now)]
+    over = [name for name, one in state.attempts.items() if one.not_before <= now]
     state = state.with_attempts(over, not_before=0.0)
     waiting = {name: one.not_before for name, one in state.attempts.items() if one.not_before}
     if not waiting:

@@ -32,6 +32,40 @@ class RoundStarted(PodEvent, frozen=True):
         return replace(state, due=None, round=Round())
 
 
+class ClockWasSet(PodEvent, frozen=True):
+    """The wall clock was set forward by these seconds, back if negative: the pod worker's own waits last as long as
+    they would have. Times of the runtime and the API stay as they are."""
+
+    seconds: float
+
+    def apply(self, state: PodState) -> PodState:
+        attempts = {
+            name: replace(
+                one,
+                not_before=self._moved(one.not_before),
+                under_way_since=self._moved(one.under_way_since),
+                crash_loop_announced_at=self._moved(one.crash_loop_announced_at),
+            )
+            for name, one in state.attempts.items()
+        }
+        resizing = replace(
+            state.resizing,
+            not_before=self._moved(state.resizing.not_before),
+            retry_at=self._moved(state.resizing.retry_at),
+        )
+        report_due = state.mount_report_due
+        return replace(
+            state,
+            attempts=attempts,
+            resizing=resizing,
+            mount_report_due=None if report_due is None else self._moved(report_due),
+        )
+
+    def _moved(self, moment: float) -> float:
+        """0.0 is no time."""
+        return moment + self.seconds if moment else moment
+
+
 class TryFailed(PodEvent, frozen=True):
     """An effect failed. It is retried after a growing pause."""
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.config_controller.clock_jumps import LEAST_SECONDS, ClockJumps
 from actors.config_controller.trial import TRIAL_SECONDS
+from actors.shared.clock_jumps import LEAST_SECONDS, ClockJumps
 from tests.support.controlled_node import Node, changed, effective, run, status
 
 FIVE_DAYS = 5 * 86400.0

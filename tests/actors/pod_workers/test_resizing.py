@@ -228,10 +228,8 @@ async def test_a_deferred_resize_is_requested_again_when_there_may_be_room(tmp_p
             await node.harness.deliver(ResizeMayFit("u"))
         elif how == "new manager":
             await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
-        elif how == "clock set back":
-            node.clock_offset = -7200.0
-            await node.pass_time(2 * node.shard.services.sync_seconds)
         else:
+            node.clock_offset = -7200.0 if how == "clock set back" else 0.0
             await node.pass_time(DEFERRED_SECONDS)
         await node.until(lambda: node.count_of(UPDATE) == 1)
         await node.settled()

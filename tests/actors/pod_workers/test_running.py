@@ -482,6 +482,32 @@ async def test_a_start_that_failed_before_the_clock_was_set_back_is_soon_retried
         assert node.running("a")
 
 
+@pytest.mark.parametrize("seconds", [-120.0, -7200.0])
+async def test_a_clock_that_is_set_back_makes_no_pause_before_a_retry_longer(tmp_path, seconds):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("RunPodSandbox", Fault(error="UNKNOWN", times=3))
+        await node.want(pod())
+        await node.until(lambda: node.count_of("RunPodSandbox") == 1)
+        await node.settled()
+        node.clock_offset = seconds
+        await node.pass_time(20)
+        assert node.running("a")
+
+
+@pytest.mark.parametrize("seconds", [120.0, 7200.0])
+async def test_a_clock_that_is_set_forward_makes_no_pause_before_a_retry_shorter_or_longer(tmp_path, seconds):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("RunPodSandbox", Fault(error="UNKNOWN", times=4))
+        await node.want(pod())
+        await node.pass_time(4)
+        before = node.count_of("RunPodSandbox")
+        node.clock_offset = seconds
+        await node.pass_time(1)
+        assert node.count_of("RunPodSandbox") == before == 3
+        await node.pass_time(20)
+        assert node.running("a")
+
+
 async def test_a_slow_look_does_not_overwrite_a_later_one_of_the_pleg(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from actors.pod_workers.executor import execution
 from actors.pod_workers.executor.execution import Execution
 from actors.pod_workers.executor.hooks import HookFailed
 from actors.pod_workers.pod.state import PodState
+from actors.shared.clock_jumps import WallClock
 from tests.support.pod_states import box, pod, ran, running
 
 NO_IP = msgspec.structs.replace(box(), ips=[])
@@ -26,7 +28,8 @@ def _node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(state: PodState) -> Execution:
-    return Execution(cast(Any, SimpleNamespace(actor=None, agent=None)), state)
+    services: Any = SimpleNamespace(actor=None, agent=None, clock=WallClock(time.time, time.monotonic))
+    return Execution(services, state)
 
 
 async def test_the_hook_of_a_pod_without_an_address_is_not_sent_to_the_node():

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
-from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
+from actors.pod_workers.phases.running import CRASH_LOOP, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
-from actors.pod_workers.pod.results import RoundStarted, RuntimeModified, RuntimeObserved, TryFailed, UnlistedFound
+from actors.pod_workers.pod.results import (
+    ClockWasSet,
+    RoundStarted,
+    RuntimeModified,
+    RuntimeObserved,
+    TryFailed,
+    UnlistedFound,
+)
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartStarted, SandboxFailed
 from actors.pod_workers.pod.state import SANDBOX, PodState, replace
 from actors.pod_workers.pod.state_values import PodView
@@ -90,9 +98,12 @@ def test_an_unreachable_runtime_is_tried_again_at_the_latest_a_second_after_it_i
     assert (state.attempts["a"].not_before, state.is_start_interrupted("c1")) == (NOW + 1.0, True)
 
 
-def test_a_backoff_of_before_the_clock_was_set_back_does_not_count():
+@pytest.mark.parametrize("jump", [-7200.0, -60.0, 60.0, 7200.0])
+def test_a_backoff_lasts_as_long_when_the_clock_is_set(jump):
     state = RuntimeObserved(runtime(at=2.0)).apply(rested(failed(retry=5.0).apply(decide(running(pod())).state)))
-    assert effects(decide(state, now=NOW - MOST_BACKOFF_SECONDS)) == ["StartContainers"]
+    state = ClockWasSet(jump).apply(state)
+    assert effects(decide(state, now=NOW + 4.0 + jump)) == []
+    assert effects(decide(state, now=NOW + 6.0 + jump)) == ["StartContainers"]
 
 
 def test_a_container_in_a_crash_loop_is_announced_once_and_waits():

@@ -23,3 +23,17 @@ class ClockJumps:
             return 0.0
         self._offset += jump
         return jump
+
+
+class WallClock:
+    """Call it for seconds since 1970 by the clock that may be set."""
+
+    def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float]) -> None:
+        self._wall, self._monotonic = wall, monotonic
+
+    def __call__(self) -> float:
+        return self._wall()
+
+    def jumps(self) -> ClockJumps:
+        """The jumps from now on."""
+        return ClockJumps(self._wall, self._monotonic)
