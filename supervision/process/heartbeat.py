@@ -37,8 +37,13 @@ class Heartbeat:
         self._port, self._inbox, self._runner = port, inbox, runner
         self._loop = asyncio.get_running_loop()
         self._descriptors = Descriptors()
-        self._told = ""
+        self._told: str | None = ""
+        """What was told last; None: nothing by this incarnation, while what the last one told still counts."""
         UNWRITTEN.clear()
+
+    def connected(self) -> None:
+        """The fork server can be told something."""
+        self._told = None
 
     def beat(self) -> None:
         """Beat now, and then periodically."""

@@ -102,6 +102,7 @@ class Process:
     async def _start(self) -> None:
         launch = self._launch
         await self._uplink.open(launch.uplink)
+        self._heartbeat.connected()
         self.actor = make_actor(launch)
         self._port.attach(self.actor)
         self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))

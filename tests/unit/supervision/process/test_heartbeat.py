@@ -33,6 +33,8 @@ async def _told(tmp_path):
     heartbeat = _heartbeat(port)
     heartbeat.beat()
     assert port.sent == []
+    heartbeat.connected()
+    heartbeat.beat()
     UNWRITTEN.failed(tmp_path / "a", OSError(errno.EROFS, "Read-only file system"))
     heartbeat.beat()
     heartbeat.beat()
@@ -42,8 +44,9 @@ async def _told(tmp_path):
 
 
 def test_the_files_that_an_actor_cannot_write_are_told_once_and_withdrawn(tmp_path):
-    (target, told), (_, withdrawn) = asyncio.run(_told(tmp_path))
+    """What the last incarnation told is withdrawn first."""
+    (target, first), (_, told), (_, withdrawn) = asyncio.run(_told(tmp_path))
     assert target == FORK_SERVER
+    assert first == withdrawn == ServiceState(SERVICE)
     assert told.service == SERVICE
     assert told.text == f"{tmp_path}/a cannot be written: Read-only file system"
-    assert withdrawn == ServiceState(SERVICE)
