@@ -46,6 +46,8 @@ class CopiedFile:
     def __init__(self, files: StateFiles, path: Path, copy: Path) -> None:
         self.path = path
         self._files, self._copy = files, copy
+        self._written: bytes | None = None
+        """The content that was written last; None: nothing yet."""
 
     def prepare(self) -> None:
         """Called by the actor that writes the file, before it reads it. A new agent makes the copy; a restarted actor
@@ -70,8 +72,9 @@ class CopiedFile:
         try:
             write_private(self.path, data, sync=sync)
         except OSError:
-            self._write_copy(None)
+            self._write_copy(self._content(self.path) if self._written is None else self._written)
             raise
+        self._written = data
 
     def has(self, data: bytes) -> bool:
         """Whether the file is known to have this content."""

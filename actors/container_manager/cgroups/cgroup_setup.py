@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Final
 
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from .cgroup_driver import CgroupDriverChoice
 from .node_allocatable import ENFORCE_SECONDS, NodeAllocatableCgroups
 from .pod_cgroups import PodCgroups
+
+RETRY_SECONDS: Final = 2.0
 
 
 class CgroupSetup:
@@ -55,4 +59,16 @@ class CgroupSetup:
         self._cgroups.use(driver)
         if self._enabled:
             await self._allocatable.enforce()
-        self._on_found(frozenset(self._cgroups.present()) if self._enabled else frozenset())
+        self._on_found(await self._present() if self._enabled else frozenset())
+
+    async def _present(self) -> frozenset[str]:
+        """UIDs of the pods with cgroups. Waits until these can be read: a pod is admitted beside them only."""
+        warned = False
+        while True:
+            try:
+                return frozenset(self._cgroups.present())
+            except OSError as error:
+                if not warned:
+                    self._actor.log.warning("no pod is admitted before the cgroups can be read: %s", error_text(error))
+                warned = True
+                await self._actor.pause(RETRY_SECONDS)

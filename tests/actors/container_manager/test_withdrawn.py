@@ -15,6 +15,7 @@ from actors.container_manager.admission.shutdown_admission import HOLD_SECONDS a
 from actors.container_manager.admission.startup_hold import HOLD_SECONDS
 from actors.container_manager.cgroups import pod_cgroups
 from actors.container_manager.cgroups.cgroup_removal import RETRIES
+from actors.container_manager.cgroups.cgroup_setup import RETRY_SECONDS
 from actors.container_manager.cgroups.orphaned_cgroups import ORPHAN_SECONDS
 from actors.container_manager.messages import (
     AdmissionFailed,
@@ -300,3 +301,18 @@ async def test_cgroups_that_cannot_be_read_end_no_actor_and_orphans_are_removed_
             assert host.has(CGROUP)
         await manager.advance(3 * ORPHAN_SECONDS)
         await manager.wait(lambda: not host.has(CGROUP))
+
+
+async def test_no_pod_is_admitted_before_the_cgroups_can_be_read(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> list[str]:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CgroupTree, "children", fail)
+        async with host.start() as manager:
+            asked = manager.post(AdmitPod("u1", pod()))
+            await manager.advance(3 * RETRY_SECONDS)
+            assert not asked.done()
+            patch.undo()
+            await manager.advance(RETRY_SECONDS)
+            assert isinstance(await asked, PodAdmitted)

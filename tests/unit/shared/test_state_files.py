@@ -12,7 +12,7 @@ import pytest
 
 from actors.shared import state_files
 from actors.shared.state_files import CopiedFile, StateFiles
-from supervision.state_file import read_private
+from supervision.state_file import read_private, write_private
 
 NAME = "device-plugins/some_state"
 
@@ -107,6 +107,21 @@ def test_an_actor_that_is_started_again_on_a_disk_that_answers_nothing_goes_on_f
     file = prepared(tmp_path, again=True)
     assert file.newest().read_bytes() == b"one"
     assert not file.has(b"one")
+
+
+def test_an_actor_that_is_started_again_after_a_failed_write_goes_on_from_the_content_before_it(tmp_path, monkeypatch):
+    def fail(path, *_args, **_options):
+        if str(path).startswith(f"{tmp_path}/root"):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return write_private(path, *_args, **_options)
+
+    file = prepared(tmp_path, again=False)
+    file.write(b"one")
+    monkeypatch.setattr(state_files, "write_private", fail)
+    with pytest.raises(OSError, match="Too many"):
+        file.write(b"two")
+    assert prepared(tmp_path, again=True).newest() != file.path
+    assert prepared(tmp_path, again=True).newest().read_bytes() == b"one"
 
 
 @pytest.mark.parametrize(("incarnation", "again"), [(1, False), (2, True)])
