@@ -38,6 +38,7 @@ def test_a_status_update_of_this_node_is_not_sent_to_the_pod_workers() -> None:
         pod(meta={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
         pod(meta={"deletionGracePeriodSeconds": 3}),
         pod(spec={"containers": [{"name": "c", "image": "other"}]}),
+        pod(spec={"containers": [{"name": "c", "image": "j"}]}),  # of the same length
         pod(status={"phase": "Failed"}),
         pod(status={"phase": "Succeeded"}),
         pod(status={"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "web-gpu-x7b2"}]}),

@@ -171,6 +171,9 @@ def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod(
         ("spec.hostAliases.0.hostnames", ["A"], "hostAliases[0].hostnames[0]: 'A' is not a DNS name"),
         ("spec.dnsConfig.searches", ["a b"], "dnsConfig.searches[0]: 'a b' is not a DNS name"),
         ("spec.dnsConfig.options", [{}], "dnsConfig.options[0].name: required"),
+        ("spec.securityContext.supplementalGroups", [0, -1], "supplementalGroups[1]: -1 is not between 0 and"),
+        ("spec.securityContext.supplementalGroups", [1 << 31], "2147483648 is not between 0 and 2147483647"),
+        ("metadata.annotations", {"a": "x" * (1 << 18)}, "metadata.annotations: more than 256 KiB in total"),
         ("spec.securityContext.seLinuxChangePolicy", "Never", "seLinuxChangePolicy: 'Never' is not one of"),
         ("spec.affinity", [], "spec.affinity: must be a mapping"),
         (NODE, [], "nodeSelectorTerms: required"),
@@ -179,6 +182,7 @@ def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod(
         (f"{NODE}.0.matchExpressions.0.operator", 5, "operator: must be a text"),
         (f"{NODE}.0.matchExpressions.0.values", [], "values: required"),
         (f"{NODE}.0.matchExpressions.0.values", "a", "values: must be a list of texts"),
+        (f"{NODE}.0.matchExpressions.0.values", ["a", "-"], "values[1]: '-' is not a label value"),
         (f"{NODE}.0.matchExpressions.0.key", "", "key: '' is not a qualified name"),
         (f"spec.affinity.nodeAffinity.{PREFERRED}.0.weight", 0, "weight: must be between 1 and 100"),
         (f"spec.affinity.podAffinity.{REQUIRED}.0.topologyKey", "", "topologyKey: required"),
@@ -229,6 +233,12 @@ def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod(
 )
 def test_a_broken_rule_is_an_error_that_names_the_field(path: str, value: Any, error: str) -> None:
     assert [one for one in errors(changed(path, value)) if error in one]
+
+
+def test_values_at_the_limits_of_the_api_are_valid() -> None:
+    valid = errors(WHOLE)
+    assert errors(changed("metadata.annotations", {"a": "x" * ((1 << 18) - 1)})) == valid
+    assert errors(changed("spec.securityContext.supplementalGroups", [0, (1 << 31) - 1])) == valid
 
 
 @given(
