@@ -41,7 +41,13 @@ class Teardown:
 
     async def volumes(self, uid: str) -> str:
         """Unmount and remove the pod's volumes. '' or the error's text."""
-        pod_dir = self._agent.pod_dir(uid)
+        try:
+            return await self._volumes(self._agent.pod_dir(uid))
+        except OSError as error:  # a directory or the mount table that cannot be read
+            return error_text(error)
+
+    async def _volumes(self, pod_dir: str) -> str:
+        """As `volumes`. Raises OSError."""
         mounts = await self._mounts(pod_dir)
         if not mounts and not _has_volumes(pod_dir):
             return ""
@@ -66,7 +72,11 @@ class Teardown:
     async def pod_dir(self, uid: str) -> str:
         """Unmount the volumes of an orphaned pod, and remove its whole directory. '' or the error's text."""
         pod_dir = self._agent.pod_dir(uid)
-        return await self._unmount_all(pod_dir) or await self._run(REMOVE_POD_DIR, {"pod_dir": pod_dir}, REMOVE_SECONDS)
+        try:
+            error = await self._unmount_all(pod_dir)
+        except OSError as failure:
+            error = error_text(failure)
+        return error or await self._run(REMOVE_POD_DIR, {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
     async def mounts(self, directory: str, *, without: tuple[str, ...] = ()) -> list[str]:
         """The mount points below the directory, without the pods' directory and paths that contain one of `without`."""

@@ -13,6 +13,7 @@ import pytest
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
+from actors.shared.linux import mountinfo
 from actors.shared.linux.removal import FEW_FILES
 from actors.volume_manager import teardown
 from actors.volume_manager.actor import VolumeManager
@@ -337,6 +338,26 @@ async def test_orphans_are_looked_for_again_after_the_directory_of_pods_could_no
         assert directory.exists()
         await manager.advance(200)
         assert not directory.exists()
+
+
+@pytest.mark.parametrize("unreadable", ["listdir", "mount table"])
+async def test_volumes_that_cannot_be_looked_at_are_an_error_of_the_pod_and_unmounted_later(
+    manager, monkeypatch, unreadable
+):
+    def fail(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with manager:
+        await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        with monkeypatch.context() as patch:
+            if unreadable == "listdir":
+                patch.setattr(os, "listdir", fail)
+            else:
+                patch.setattr(mountinfo, "read_below", fail)
+            answer = await manager.deliver(UnmountVolumes(UID))
+            assert isinstance(answer, VolumesFailed)
+            assert "Too many open files" in str(answer)
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
 
 
 async def test_a_known_pod_keeps_its_directory(manager, tmp_path):
