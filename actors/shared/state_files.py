@@ -77,8 +77,8 @@ class CopiedFile:
         self._written = data
 
     def has(self, data: bytes) -> bool:
-        """Whether the file is known to have this content."""
-        return self._content(self.path) == data
+        """Whether this is its content, by the copy for an actor that has restarted."""
+        return self._content(self.newest()) == data
 
     def _write_copy(self, data: bytes | None) -> None:
         """Replace the copy, or remove it: an outdated copy would be worse than none."""

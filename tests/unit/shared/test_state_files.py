@@ -106,7 +106,8 @@ def test_an_actor_that_is_started_again_on_a_disk_that_answers_nothing_goes_on_f
     monkeypatch.setattr(state_files, "write_private", fail)
     file = prepared(tmp_path, again=True)
     assert file.newest().read_bytes() == b"one"
-    assert not file.has(b"one")
+    assert file.has(b"one")
+    assert not file.has(b"two")
 
 
 def test_an_actor_that_is_started_again_after_a_failed_write_goes_on_from_the_content_before_it(tmp_path, monkeypatch):
