@@ -14,6 +14,7 @@ from actors.shared.linux.removal import have_few_files
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.errors import error_text
 
+from .host.mapped_devices import mapped
 from .host.unmounts import remove_volumes
 from .tools.volume_tools import VolumeTools
 from .types.base import VolumeType
@@ -27,6 +28,7 @@ REMOVE_POD_DIR: Final = "actors.volume_manager.host.unmounts:remove_pod_dir"
 _WITH_OWN: Final = tuple(found for found in TYPES if found.tear_down is not None)
 """Types that unmount their volumes themselves."""
 _UNMOUNT: Final = "actors.volume_manager.host.unmounts:unmount_all"
+_UNMAP: Final = "actors.volume_manager.host.mapped_devices:unmap"
 
 
 class Teardown:
@@ -89,9 +91,12 @@ class Teardown:
             return mountinfo.read_below(real_path(directory))
 
     async def _unmount_all(self, pod_dir: str) -> str:
-        """Unmount bind mounts of subPaths first: they keep the volumes of types with their own teardown busy."""
+        """Unmount bind mounts of subPaths first: they keep the volumes of types with their own teardown busy, as does
+        what a kubelet has mapped of their devices."""
         own = (name for found in _WITH_OWN for name in found.directories(pod_dir, self._tools))
         error = await self._unmount(pod_dir, tuple(f"/{name}/" for name in own))
+        if not error and (paths := mapped(self._agent.plugins_dir, os.path.basename(pod_dir))):
+            error = await self._run(_UNMAP, {"paths": paths}, UNMOUNT_SECONDS)
         for found in _WITH_OWN:
             if not error and found.tear_down is not None:
                 error = await found.tear_down(pod_dir, self._tools)

@@ -3,6 +3,7 @@
 directories.py        directories of volumes on the agent's own file system, which needs no disposable process
 host_path.py          checks the type of a hostPath, or creates it
 device_links.py       links of devices in a pod's directory, on the agent's own file system
+mapped_devices.py     what a kubelet keeps of a device that a pod uses
 memory_mounts.py      volumes in memory: tmpfs and hugetlbfs
 mount_program.py      mounts by the node's mount program, which finds the helper of each file system
 ownership.py          fsGroup: changes the group of a volume's files (API doc, PodSecurityContext)
