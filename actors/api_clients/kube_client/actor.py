@@ -29,7 +29,7 @@ from actors.api_clients.kube_client.messages import (
 )
 from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.pod_config.messages import POD_CONFIG
-from actors.shared.api.errors import ApiError
+from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.kube import codec
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
 from actors.shared.lists_in_parts import ListsInParts
@@ -63,6 +63,7 @@ CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
 WAKE_SECONDS: Final = 5.0
 """The shortest time from one end of all backoffs to the next. A proxy whose answers begin well and break off seems to
 return with each of them, and would be asked without a pause."""
+LOST: Final = "the API server has an older state, in which this node is not registered, and the pods run on as they are"
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
 
@@ -155,7 +156,14 @@ class KubeClient(ApiActor):
         if self.objects is not None:
             self.objects.wake()
 
-    def _start_over(self, reason: str) -> None:
+    async def _start_over(self, reason: str) -> None:
+        """Raises ApiError while the server does not know this node: it has lost everything, so that an empty list of
+        pods says nothing of them."""
+        try:
+            await self.request("GET", f"/api/v1/nodes/{self.agent.node_name}")
+        except NotFound as error:
+            text = f"{LOST}: {reason}"
+            raise NotFound(error.status, error.reason, text) from None
         self.log.warning("the API server was restored from a backup, all is listed again: %s", reason)
         for name, reflector in self._reflectors.items():
             if name != PODS:  # the list that told it

@@ -142,6 +142,7 @@ class CachedObject:
         """The server's history is another one: what was read of it counts no longer."""
         self.read_at = float("-inf")
         if self._watch is not None:
+            self._answered.clear()
             self._watch[0].start_over()
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Final, Protocol
 
@@ -109,7 +109,7 @@ _read_list = msgspec.json.Decoder(_List)
 class RestoreCheck:
     """Compares the list after an outage with the version before it."""
 
-    def __init__(self, on_restored: Callable[[str], None]) -> None:
+    def __init__(self, on_restored: Callable[[str], Awaitable[None]]) -> None:
         self._on_restored = on_restored
         self._before = ""
 
@@ -117,10 +117,11 @@ class RestoreCheck:
         """The next list does not continue from this version."""
         self._before = version or self._before
 
-    def listed(self, path: str, version: str) -> None:
-        before, self._before = self._before, ""
-        if is_older(version, before):
-            self._on_restored(f"it is at version {version} of {path}, and was at {before} before")
+    async def listed(self, path: str, version: str) -> None:
+        """Raises ApiError if the list must not be used."""
+        if is_older(version, self._before):
+            await self._on_restored(f"it is at version {version} of {path}, and was at {self._before} before")
+        self._before = ""
 
 
 class Reflector:
@@ -137,11 +138,12 @@ class Reflector:
         rng: random.Random | None = None,
         permits: asyncio.Semaphore | None = None,
         watch_seconds: tuple[int, int] = WATCH_SECONDS,
-        on_restored: Callable[[str], None] | None = None,
+        on_restored: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once;
         `watch_seconds`: the range of a watch's timeout. With `on_restored` it lists again after each outage of the
-        server, and calls it with the reason when the list is older than what was seen before."""
+        server, and calls it with the reason when the list is older than what was seen before; an ApiError that it
+        raises refuses the list."""
         self._permits = permits or contextlib.nullcontext()
         self._client, self._path, self._query, self._store = client, path, dict(query), store
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
@@ -239,8 +241,6 @@ class Reflector:
                 items += page.items
             self._version = version
             self._store.replaced(items)
-            if self._restore_check is not None:
-                self._restore_check.listed(self._path, version)
 
     async def _list_page(self, more: Mapping[str, str]) -> ListPage:
         query = {**self._query, **more}
@@ -249,6 +249,8 @@ class Reflector:
         if page.rest and not more:
             # no limit was requested. If this counted as the whole list, the other objects would count as deleted
             raise Unreachable(0, "Unreachable", "the answer is a part of a list that was to be whole")
+        if self._restore_check is not None:
+            await self._restore_check.listed(self._path, page.version)
         self._store.answered()
         return page
 

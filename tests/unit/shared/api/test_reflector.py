@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from actors.shared.api.errors import (
     ApiError,
     Gone,
     Invalid,
+    NotFound,
     ServerError,
     TooLarge,
     TooManyRequests,
@@ -107,7 +108,7 @@ async def story(
     *steps: Any,
     policy: BackoffPolicy = QUICK,
     seconds: float = 5.0,
-    on_restored: Callable[[str], None] | None = None,
+    on_restored: Callable[[str], Awaitable[None]] | None = None,
 ) -> tuple[list[str], list[Any]]:
     """What the server was asked and what was told of it, until the script is at its end."""
     client, told = Script(*steps), RecordingConsumer()
@@ -173,32 +174,55 @@ async def test_a_lost_connection_keeps_the_version() -> None:
     assert told == [[], "Unreachable", "Unreachable", "+a"]
 
 
+class Restored:
+    """Keeps the reasons; refuses the first `refused` lists."""
+
+    def __init__(self, refused: int = 0) -> None:
+        self.reasons = list[str]()
+        self._refused = refused
+
+    async def __call__(self, reason: str) -> None:
+        self.reasons.append(reason)
+        if len(self.reasons) <= self._refused:
+            raise NotFound(404, "NotFound", "this node is not there")
+
+
 async def test_after_an_outage_the_collection_that_looks_for_a_restore_is_listed_again() -> None:
     """A watch from 500 would miss what a restored server does before it is at 500 again."""
-    reasons = list[str]()
-    asked, told = await story(listing(500), [LOST], LOST, LOST, listing(3, thing("a", 2)), on_restored=reasons.append)
+    restored = Restored()
+    asked, told = await story(listing(500), [LOST], LOST, LOST, listing(3, thing("a", 2)), on_restored=restored)
     assert asked == ["list", "watch 500", "watch 500", "list", "list", "watch 3"]
     assert told[-1] == ["a"]
-    assert reasons == ["it is at version 3 of /x, and was at 500 before"]
+    assert restored.reasons == ["it is at version 3 of /x, and was at 500 before"]
 
 
 async def test_an_outage_without_a_restore_is_told_to_nobody() -> None:
-    reasons = list[str]()
-    asked, _ = await story(listing(500), [LOST], LOST, listing(500), on_restored=reasons.append)
+    restored = Restored()
+    asked, _ = await story(listing(500), [LOST], LOST, listing(500), on_restored=restored)
     assert asked == ["list", "watch 500", "watch 500", "list", "watch 500"]
-    assert not reasons
+    assert not restored.reasons
 
 
 async def test_a_broken_watch_that_another_server_continues_is_no_outage() -> None:
-    asked, _ = await story(listing(5), [LOST], [WatchEvent("MODIFIED", thing("a", 7))], on_restored=lambda _: None)
+    asked, _ = await story(listing(5), [LOST], [WatchEvent("MODIFIED", thing("a", 7))], on_restored=Restored())
     assert asked == ["list", "watch 5", "watch 5", "watch 7"]
 
 
 @pytest.mark.parametrize("first", [GONE, Invalid(400, "BadRequest", "")])
 async def test_a_restore_is_noticed_by_any_list_again(first: ApiError) -> None:
-    reasons = list[str]()
-    await story(listing(500), first, listing(3), on_restored=reasons.append)
-    assert len(reasons) == 1
+    restored = Restored()
+    await story(listing(500), first, listing(3), on_restored=restored)
+    assert len(restored.reasons) == 1
+
+
+async def test_a_list_of_a_server_that_lost_everything_is_not_used_until_it_is_accepted() -> None:
+    restored = Restored(refused=2)
+    asked, told = await story(
+        *(listing(500, thing("a", 1)), GONE, listing(3), listing(4), listing(5, thing("a", 4))), on_restored=restored
+    )
+    assert asked == ["list", "watch 500", "list", "list", "list", "watch 5"]
+    assert told == [["a"], "NotFound", "NotFound", ["a"]]
+    assert restored.reasons[-1] == "it is at version 5 of /x, and was at 500 before"
 
 
 async def test_a_watch_that_is_told_to_start_over_is_listed_again() -> None:
