@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import resource
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
@@ -41,6 +42,14 @@ _CNI_CONFIG: Final = "cniconfig"
 """Keys of containerd's information: how it last read the CNI files, and where (internal/cri/server/status.go)."""
 _LOADED: Final = "OK"
 """struct ucred: pid, uid, gid (unix(7))."""
+LOG_BYTES: Final = 64 << 10
+"""How much of the end of containerd's log is read."""
+MORE_INOTIFY: Final = "sysctl fs.inotify.max_user_instances=1024"
+_NO_INOTIFY: Final = "fsnotify watcher: too many open files"
+_PLUGIN_FAILED: Final = re.compile(
+    rb'failed to load plugin[^\n]*io\.containerd\.(?:grpc\.v1\.cri|cri\.v1\.\w+)[^\n]* error="((?:[^"\\\n]|\\.)*)"'
+)
+"""containerd goes on without the plug-in, and answers no CRI call."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -76,8 +85,14 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
             text = f"{endpoint} does not answer: its process, pid {pid}, is stopped by a signal"
             yield failure(RUNTIME, text, f"kill -CONT {pid}")
             return
-        text = f"{endpoint} does not answer: {str(error) or f'not within {scaled(SECONDS):g} s'}"
-        yield failure(RUNTIME, text, _look_into(agent, "systemctl status containerd; "))
+        why, remedy = (
+            str(error) or f"not within {scaled(SECONDS):g} s",
+            _look_into(agent, "systemctl status containerd; "),
+        )
+        if plugin := _plugin_failure(agent):
+            why = f"its CRI plug-in has not started: {plugin}"
+            remedy = MORE_INOTIFY if _NO_INOTIFY in plugin else remedy
+        yield failure(RUNTIME, f"{endpoint} does not answer: {why}", remedy)
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
     yield from of_status(status, _look_into(agent), info)
@@ -128,6 +143,19 @@ def _open_files(agent: Agent, endpoint: str) -> Iterator[Finding]:
         yield failure(RUNTIME, text, f"start {whose} with a higher limit, LimitNOFILE or ulimit -n, or lower maxPods")
 
 
+def _plugin_failure(agent: Agent) -> str:
+    """Why the CRI plug-in of a managed containerd failed at the last start, by its log; '': not known."""
+    if not agent.managed_runtime:
+        return ""
+    try:
+        with open(_managed_log(agent), "rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - LOG_BYTES))
+            found = _PLUGIN_FAILED.findall(log.read())
+    except OSError:
+        return ""
+    return found[-1].decode(errors="replace").replace('\\"', '"') if found else ""
+
+
 def _stopped_process(endpoint: str) -> int:
     """The pid of the process that listens on the socket, if SIGSTOP or a debugger has stopped it; else 0. The kernel
     accepts connections for it all the same."""
@@ -138,12 +166,16 @@ def _stopped_process(endpoint: str) -> int:
     return pid if pid > 1 and is_stopped(pid) else 0
 
 
+def _managed_log(agent: Agent) -> str:
+    return ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir).log_file
+
+
 def _look_into(agent: Agent, first: str = "") -> str:
     """The command that shows why the runtime fails. `first`: text before it, unless the runtime is managed: a managed
     runtime is no unit of systemd, and the agent replaces it."""
     if not agent.managed_runtime:
         return f"{first}journalctl -u containerd"
-    log = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir).log_file
+    log = _managed_log(agent)
     return f"supervise incidents container_runtime; tail {quote(log)}"
 
 

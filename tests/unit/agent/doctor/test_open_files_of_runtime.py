@@ -1,4 +1,4 @@
-"""A runtime that may open no more files is found, also while it no longer answers."""
+"""A runtime that may open no more files, or watch no more directories, is found, also while it does not answer."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from actors.agent.doctor import runtime_checks
 from actors.agent.doctor.finding import Level
 from actors.agent.doctor.runtime_checks import runtime
 from actors.shared.config.agent import Agent
+from actors.shared.cri.errors import Unavailable
 
 LISTENING = """
 import socket, sys
@@ -44,3 +45,22 @@ def test_a_runtime_without_files_for_one_more_pod_is_a_failure(
     assert [one.level for one in told] == [Level.FAILURE] * found
     for one in told:
         assert f"of {limit} files open, so no further pod starts" in one.text
+
+
+def test_a_managed_runtime_without_its_plugin_tells_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(endpoint: str) -> None:
+        raise Unavailable("Version", "UNIMPLEMENTED", "unknown service runtime.v1.RuntimeService")
+
+    monkeypatch.setattr(runtime_checks, "_ask_runtime", silent)
+    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: "")
+    agent = Agent(root_dir=str(tmp_path), runtime_endpoint=f"unix://{tmp_path}/none.sock", managed_runtime=True)
+    (before,) = runtime(agent, running=True)
+    log = tmp_path / "troupelet/containerd/containerd.log"
+    log.parent.mkdir(parents=True)
+    line = 'level=warning msg="failed to load plugin io.containerd.grpc.v1.cri" error="{}"\n'
+    shortage = r"no \"x\": fsnotify watcher: too many open files"
+    log.write_text(line.format("earlier") + line.format(shortage) + "other\n")
+    (found,) = runtime(agent, running=True)
+    assert "unknown service" in before.text
+    assert found.text.endswith('its CRI plug-in has not started: no "x": fsnotify watcher: too many open files')
+    assert found.remedy == "sysctl fs.inotify.max_user_instances=1024"
