@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final, Literal
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
@@ -12,6 +13,8 @@ from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupTree
 from supervision.actor import Actor
+from supervision.process_messages import ServiceState
+from supervision.protocol import FORK_SERVER
 from supervision.repeated_warnings import RepeatedWarnings
 
 from ..node_resources import PIDS, NodeResourceTotals, enforced
@@ -22,6 +25,8 @@ from .reserved_cgroups import failure, owner, reserved_cgroups
 from .systemd_slices import SliceError
 
 ENFORCE_SECONDS: Final = 60.0
+SERVICE: Final = "cgroups"
+"""What `supervise status` calls them."""
 
 
 class NodeAllocatableCgroups:
@@ -45,6 +50,8 @@ class NodeAllocatableCgroups:
         self._warnings = warnings
         self._reported = set[str]()
         """The limits that an event of the node has already reported."""
+        self._told: str | None = None
+        """What `supervise status` was told; None: nothing by this incarnation."""
 
     async def enforce(self) -> None:
         try:
@@ -52,14 +59,22 @@ class NodeAllocatableCgroups:
             await self._tiers.apply(again=True)
         except (CgroupError, SliceError) as error:
             self._warnings.warn("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
+            self._tell(f"the limits of all pods are not enforced: {error}")
             top = " ".join(map(quoted, self._cgroups.top_names))
             text = f"Failed to update Node Allocatable Limits [{top}]: {error}"
             self._record("Warning", "FailedNodeAllocatableEnforcement", text)
         else:
             self._warnings.resolved("enforce")
+            self._tell("")
             if self._agent.config.cgroupsPerQOS:
                 self._report_enforced("Updated Node Allocatable limit across pods")
         self._hold_reserved()
+
+    def _tell(self, text: str) -> None:
+        """Tell what `supervise status` says of the cgroups; '' for nothing."""
+        if text != self._told:
+            self._told = text
+            self._actor.tell(FORK_SERVER, ServiceState(SERVICE, text, time.monotonic()))
 
     def _hold_reserved(self) -> None:
         """Limit the reserved cgroups that the configuration names."""

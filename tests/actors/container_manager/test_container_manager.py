@@ -1,5 +1,6 @@
 """The container manager on a made-up host: cgroup directories without a kernel behind them."""
 
+import errno
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from actors.api_clients.event_client.messages import RecordEvent
 from actors.config_controller.messages import CgroupDriverLearnt
 from actors.container_manager.cgroups.cgroup_lock import CgroupLock
+from actors.container_manager.cgroups.node_allocatable import ENFORCE_SECONDS, SERVICE
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -20,7 +22,10 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.pod_workers.messages import KnownPods
+from actors.shared.linux.cgroup_files import CgroupError
+from actors.shared.linux.cgroup_tree import CgroupTree
 from supervision.actor import AskError, DisposableError
+from supervision.process_messages import ServiceState
 from tests.support.machines import machine, write_sysfs
 from tests.support.managed_host import CORES, admit, pod
 
@@ -70,6 +75,22 @@ async def test_all_pods_together_have_the_process_ids_that_are_not_reserved(host
         assert "pid" not in (await manager.deliver(GetNodeResources())).capacity
 
     assert host.read("/kubepods", "pids.max") == "28500"
+
+
+async def test_status_is_told_while_the_limits_of_all_pods_cannot_be_written(host, monkeypatch):
+    def fail(_tree, path, _limits):
+        raise CgroupError(errno.EROFS, "Read-only file system", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CgroupTree, "apply", fail)
+        async with host.start() as manager:
+            await manager.settle()
+            (told,) = (one for one in manager.sent(ServiceState) if one.service == SERVICE)
+            assert told.text.startswith("the limits of all pods are not enforced: ")
+            assert "Read-only file system" in told.text
+            patch.undo()
+            await manager.advance(2 * ENFORCE_SECONDS)
+            assert [one.text for one in manager.sent(ServiceState) if one.service == SERVICE] == [told.text, ""]
 
 
 async def test_enforced_and_failed_reservations_are_events_of_the_node(host):
