@@ -55,6 +55,20 @@ def packed(
     return packing.taken
 
 
+def whole_cores(machine: MachineTopology, free: Cpus, count: int) -> Cpus:
+    """`count` CPUs of free cores, the larger cores first; fewer if no free cores have that many together. The sizes of
+    cores are powers of two, so that the larger ones never stand in the way."""
+    cores: dict[int, set[int]] = {}
+    for cpu in machine.cpus:
+        cores.setdefault(cpu.core, set()).add(cpu.id)
+    order = [cores[core] for core in Packing(machine, free, count).cores() if cores[core] <= free]
+    taken: set[int] = set()
+    for core in sorted(order, key=len, reverse=True):
+        if len(taken) + len(core) <= count:
+            taken |= core
+    return frozenset(taken)
+
+
 def nodes_in_order(machine: MachineTopology, free: Cpus) -> list[int]:
     """The NUMA nodes with free CPUs, in the order in which they are taken from."""
     return Packing(machine, free, 0).nodes()
@@ -110,7 +124,7 @@ class Packing:
             else self._sort_units(_socket)
         )
 
-    def _cores(self) -> list[int]:
+    def cores(self) -> list[int]:
         if self._nodes_first:
             return self._sort_inner_units(_socket, self._sockets(), _core)
         return self._sort_inner_units(_node, self.nodes(), _core)
@@ -163,11 +177,11 @@ class Packing:
             self._take(frozenset(part))
 
     def take_cores(self) -> None:
-        self._take_whole(_core, self._cores(), self._machine.threads_per_core)
+        self._take_whole(_core, self.cores(), self._machine.threads_per_core)
 
     def take_single(self, *, by_socket: bool) -> None:
         """CPUs one by one: core by core, or with `by_socket` in the order of their numbers in each socket."""
-        unit, order = (_socket, self._sockets()) if by_socket else (_core, self._cores())
+        unit, order = (_socket, self._sockets()) if by_socket else (_core, self.cores())
         places = {number: place for place, number in enumerate(order)}
         single = sorted(self._free_cpus(), key=lambda cpu: (places[unit(cpu)], cpu.id))
         self._take(frozenset(cpu.id for cpu in single[: self.missing]))

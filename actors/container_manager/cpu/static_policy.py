@@ -17,7 +17,7 @@ from actors.shared.linux.cpu_list import format_cpu_list
 
 from .distribution import distributed
 from .options import CpuOptions
-from .packing import packed
+from .packing import packed, whole_cores
 from .requests import exclusive_cpus, exclusive_cpus_of_pod
 from .state import CpuState, StateError
 
@@ -114,10 +114,23 @@ def allocate(
     taken: Cpus = frozenset()
     if affinity is not None and affinity.mask is not None:
         aligned = free & _cpus_of_mask(policy, affinity.mask)
-        taken = take(policy, aligned, min(count, len(aligned)))
+        taken = _take_exclusive(policy, aligned, min(count, len(aligned)))
     if len(taken) < count:
-        taken |= take(policy, free - taken, count - len(taken))
+        taken |= _take_exclusive(policy, free - taken, count - len(taken))
     return state.with_container(uid, container.name, taken)
+
+
+def _take_exclusive(policy: StaticPolicy, free: Cpus, count: int) -> Cpus:
+    """As `take`. With full-pcpus-only it is whole cores, also on a machine whose cores differ (hybrid processors, or
+    threads that are off), where the mean number of CPUs of a core says nothing. Raises AllocationError."""
+    taken, machine = take(policy, free, count), policy.machine
+    if not policy.options.full_cores or machine.whole_cores(taken) == taken:
+        return taken
+    taken = whole_cores(machine, free, count)
+    if len(taken) < count:
+        text = f"no free cores that have {count} CPUs together: they have {machine.core_sizes} CPUs"
+        raise AllocationError(f"SMT Alignment Error: {text}", "SMTAlignmentError")
+    return taken
 
 
 def _check_whole_cores(policy: StaticPolicy, state: CpuState, count: int) -> None:

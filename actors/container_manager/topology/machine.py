@@ -77,6 +77,14 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
         return max(1, len(self.cpus) // max(1, len({cpu.core for cpu in self.cpus})))
 
     @cached_property
+    def core_sizes(self) -> str:
+        """The numbers of CPUs that its cores have, for messages: `1 or 2`."""
+        members: dict[int, int] = {}
+        for cpu in self.cpus:
+            members[cpu.core] = members.get(cpu.core, 0) + 1
+        return " or ".join(str(size) for size in sorted(set(members.values())))
+
+    @cached_property
     def cpus_per_socket(self) -> int:
         """The mean number of CPUs of a socket, rounded down."""
         return len(self.cpus) // max(1, len(self.sockets))

@@ -19,7 +19,7 @@ from actors.container_manager.cpu.static_policy import (
     starting_state,
     static_policy,
 )
-from actors.container_manager.topology.machine import MachineTopology
+from actors.container_manager.topology.machine import LogicalCpu, MachineTopology
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.hints import TopologyHint
 from actors.shared.kube.pod import Pod
@@ -35,6 +35,12 @@ PLAIN_OPTIONS = CpuOptions()
 
 def policy_on(made: MachineTopology, reserved: str = "0", **options: bool) -> StaticPolicy:
     return StaticPolicy(made, CpuOptions(**options), parse_cpu_list(reserved))
+
+
+def machine_of_cores(*cores: tuple[int, ...]) -> MachineTopology:
+    """One socket, one NUMA node."""
+    cpus = [LogicalCpu(cpu, core[0], 0, 0, 0) for core in cores for cpu in core]
+    return MachineTopology(tuple(sorted(cpus, key=lambda cpu: cpu.id)), machine().nodes)
 
 
 def start(policy: StaticPolicy) -> CpuState:
@@ -205,6 +211,31 @@ def test_with_full_pcpus_only_the_core_of_a_reserved_cpu_does_not_count():
     )
     state = given_to(policy, start(policy), pod_of(asking("a", "6")))
     assert shown(state) == {"a": "1-3,5-7"}
+
+
+def test_with_full_pcpus_only_a_container_on_a_hybrid_processor_shares_no_core():
+    """Four cores with two threads, four with one: the mean is one CPU a core."""
+    hybrid = machine_of_cores((0, 1), (2, 3), (4, 5), (6, 7), (8,), (9,), (10,), (11,))
+    policy = policy_on(hybrid, "8", full_cores=True)
+    state = start(policy)
+    shares = {"a": "1", "b": "3", "c": "2"}
+    for uid, count in shares.items():
+        state = given_to(policy, state, pod_of(asking("one", count), uid=uid))
+    taken = {uid: state.of(uid)["one"] for uid in shares}
+    assert {uid: format_cpu_list(cpus) for uid, cpus in taken.items()} == {"a": "9", "b": "0-1,10", "c": "2-3"}
+    assert all(hybrid.whole_cores(cpus) == cpus for cpus in taken.values())
+
+
+def test_with_full_pcpus_only_a_pod_is_refused_where_only_parts_of_cores_are_left():
+    policy = policy_on(machine_of_cores((0, 1), (2, 3), (4,)), "4", full_cores=True)
+    with pytest.raises(AllocationError) as error:
+        given_to(policy, start(policy), pod_of(asking("a", "1")))
+    assert error.value.refusal().reason == "SMTAlignmentError"
+    assert error.value.refusal().message == (
+        "SMT Alignment Error: no free cores that have 1 CPUs together: they have 1 or 2 CPUs"
+    )
+    without_option = policy_on(policy.machine, "4")
+    assert shown(given_to(without_option, start(without_option), pod_of(asking("a", "1")))) == {"a": "0"}
 
 
 # -- alignment ---------------------------------------------------------------------------------------------------------
