@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import CgroupLimits
@@ -54,7 +55,7 @@ class QosTiers:
 
     async def apply(self, *, again: bool = False) -> None:
         """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""
-        reserved = self._config.qosReserved
+        reserved = self._config.qosReserved if enabled("QOSReserved", self._config.featureGates) else {}
         protects = protects_memory(self._config) if self._cgroups.version == 2 else None
         found = tier_limits(self._ledger, self._memory, reserved, protects=protects)
         if protects:

@@ -136,7 +136,7 @@ async def test_memory_that_pods_request_is_reserved_from_lower_qos_tiers(host):
         assert host.read("/kubepods/burstable", "memory.limit_in_bytes") == str((3 << 30) - (512 << 20))
         assert host.read("/kubepods/besteffort", "memory.limit_in_bytes") == str((3 << 30) - (768 << 20))
 
-    async with host.start() as manager:
+    async with host.start(qosReserved=reserving["qosReserved"]) as manager:
         await manager.advance(1.0)
         assert host.read("/kubepods/burstable", "memory.limit_in_bytes") == "-1"
 

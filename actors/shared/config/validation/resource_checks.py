@@ -44,8 +44,6 @@ def wrong_reservation(config: KubeletConfiguration, name: str, amount: str | int
 
 
 def wrong_qos_reserved(config: KubeletConfiguration, name: str, share: str) -> str:
-    if not gate(config, "QOSReserved"):
-        return "needs the feature gate QOSReserved"
     percent = parse_percent(share)
     if name != "memory" or percent is None or percent > 100:
         return "must be memory with a percentage up to 100%"

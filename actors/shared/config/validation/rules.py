@@ -125,7 +125,7 @@ RULES: Final[tuple[Rule, ...]] = (
          resource_checks.wrong_topology_option),
     across("singleProcessOOMKill", "must not be false on cgroup v1",
            lambda c, s: c.singleProcessOOMKill is not False or s.cgroup_v2 is not False),
-    each("qosReserved", "must be memory with a percentage, with the feature gate QOSReserved",
+    each("qosReserved", "must be memory with a percentage; has no effect without the feature gate QOSReserved",
          resource_checks.wrong_qos_reserved),
     check("memoryThrottlingFactor", "must be more than 0 and at most 1", lambda factor: 0 < factor <= 1),
     across("memoryThrottlingFactor", "must be set with the feature gate MemoryQoS",
@@ -216,6 +216,8 @@ def warnings(config: KubeletConfiguration) -> list[str]:
         found.append("authorization.mode: AlwaysAllow lets every authenticated caller do everything")
     if config.readOnlyPort:
         found.append(f"readOnlyPort: port {config.readOnlyPort} answers everybody")
+    if config.qosReserved and not gate(config, "QOSReserved"):
+        found.append("qosReserved: has no effect without the feature gate QOSReserved")
     if not config.enableControllerAttachDetach:
         found.append(
             "enableControllerAttachDetach: the agent attaches no volumes itself, so that pods wait for those of CSI "

@@ -36,6 +36,7 @@ ANYBODY = Authentication(anonymous=AnonymousAuthentication(enabled=True))
             {"kubeReservedCgroup": "/kube", "kubeletCgroups": "/kubelet"},
             "kubeletCgroups: /kubelet is not below kubeReservedCgroup",
         ),
+        ({"qosReserved": {"memory": "50%"}}, "qosReserved: has no effect without the feature gate QOSReserved"),
         ({"featureGates": {"AllowDNSOnlyNodeCSR": True}}, "featureGates: AllowDNSOnlyNodeCSR is deprecated"),
     ],
 )
