@@ -9,6 +9,7 @@ errors.py              the errors of an API server, by cause (Kubernetes API con
 exchange.py            one request and its response: its progress, its measurements and its answer; bounded
 exec_plugin.py         credential plugins: a program that prints an ExecCredential
 fields.py              reads plain data and collects every problem with its field, instead of raising the first
+key_pair.py            loads a client certificate and its key into a TLS context; why they cannot be used
 kubeconfig.py          loads and writes kubeconfig files
 kubeconfig_check.py    validates a kubeconfig and reports every problem with its field
 kubeconfig_files.py    the files that a kubeconfig names: their paths, and the content of those with PEM

@@ -163,6 +163,7 @@ class _Checker:
             user.problem("client-key", "required with client-certificate")
         if has_key and not has_certificate:
             user.problem("client-certificate", "required with client-key")
+        self._files.check_pair(user)
 
     def _exec(self, plugin: Fields, cluster: Fields) -> Exec:
         if plugin.text("apiVersion") not in EXEC_VERSIONS:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from typing import Final
+from typing import Final, NamedTuple
 
 from supervision.errors import error_reason
 
+from . import key_pair
 from .fields import Fields
 
 MAX_BYTES: Final = 4 << 20
@@ -27,6 +28,15 @@ def read_bounded(path: str) -> bytes:
     return data
 
 
+class GivenPem(NamedTuple):
+    """A certificate or a key that a kubeconfig gives."""
+
+    field: str
+    file: str
+    """'' for data in the kubeconfig itself."""
+    data: bytes
+
+
 class KubeconfigFiles:
     """`path`: of the kubeconfig, to whose directory the names are relative."""
 
@@ -34,6 +44,8 @@ class KubeconfigFiles:
         self._path = path
         self._content: dict[str, bytes] = {}
         """The content of the PEM files, by field."""
+        self._usable: dict[str, GivenPem] = {}
+        """What is given and is PEM, by the field that names a file."""
 
     def command(self, command: str) -> str:
         """The program of a plugin: a path, or a name that is looked up in PATH."""
@@ -46,26 +58,37 @@ class KubeconfigFiles:
     def check_pem(self, fields: Fields, name: str, mark: bytes) -> bool:
         """Whether `name-data` or the file `name` is given; data takes precedence. It must be PEM."""
         if fields.has(f"{name}-data"):
-            where, name = f"{name}-data", ""
+            where, file = f"{name}-data", ""
             try:
                 data = base64.b64decode("".join(fields.text(where).split()), validate=True)
             except (binascii.Error, ValueError):
                 fields.problem(where, "not base64")
                 return True
         elif fields.has(name):
-            where, name = name, self.absolute(fields.text(name))
+            where, file = name, self.absolute(fields.text(name))
             try:
-                data = read_bounded(name)
+                data = read_bounded(file)
             except OSError as error:
-                fields.problem(where, f"{name}: {error_reason(error)}")
+                fields.problem(where, f"{file}: {error_reason(error)}")
                 return True
             self._content[where] = data
         else:
             return False
-        if mark not in data:
+        if mark in data:
+            self._usable[name] = GivenPem(where, file, data)
+        else:
             text = "not PEM: it has no " + mark.decode().strip("-").removeprefix("BEGIN ")
-            fields.problem(where, f"{name}: {text}" if name else text)
+            fields.problem(where, f"{file}: {text}" if file else text)
         return True
+
+    def check_pair(self, user: Fields) -> None:
+        """The client certificate and the key, where `check_pem` found both, must belong together."""
+        certificate, key = self._usable.get("client-certificate"), self._usable.get("client-key")
+        if certificate is None or key is None:
+            return
+        if text := key_pair.problem(certificate.data, key.data):
+            file = f"{certificate.file}: " if certificate.file else ""
+            user.problem(certificate.field, f"{file}cannot be used with {f'{key.field} {key.file}'.rstrip()}: {text}")
 
     def included(self) -> list[bytes]:
         """The files whose content is copied into an Access: the authorities, and one half of a key pair whose other

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import ssl
-from typing import Final
 
+from . import key_pair
 from .access import ServerAccess
 from .credentials import ClientKeyPair
 from .errors import NoCredentials
-
-_OPENSSL: Final = {
-    "KEY_VALUES_MISMATCH": "its key is that of another certificate",
-    "NO_START_LINE": "it has no certificate, or no key, in PEM",
-}
-"""OpenSSL's reasons, in words."""
 
 
 def context(access: ServerAccess, certificate: ClientKeyPair) -> ssl.SSLContext:
@@ -39,27 +32,13 @@ def context(access: ServerAccess, certificate: ClientKeyPair) -> ssl.SSLContext:
 def _load_certificate(tls_context: ssl.SSLContext, certificate: ClientKeyPair) -> None:
     try:
         if certificate.cert_file:
-            tls_context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
+            key_pair.load_files(tls_context, certificate.cert_file, certificate.key_file)
         elif certificate.cert_data:
-            # OpenSSL reads only files: use one in memory, so that the key is never on disk
-            descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
-            try:
-                os.write(descriptor, certificate.cert_data.rstrip() + b"\n" + certificate.key_data)
-                tls_context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
-            finally:
-                os.close(descriptor)
+            key_pair.load_data(tls_context, certificate.cert_data, certificate.key_data)
     except (OSError, ValueError) as error:
         raise _unusable("client-certificate", certificate.cert_file, error) from None
 
 
-def _no_password() -> str:
-    """Refuse an encrypted key: OpenSSL would ask for the password at the terminal."""
-    raise ValueError("the key is encrypted")
-
-
 def _unusable(field: str, path: str, error: Exception) -> NoCredentials:
-    if isinstance(error, ssl.SSLError) and error.reason:
-        text = _OPENSSL.get(error.reason, error.reason.lower().replace("_", " "))
-    else:
-        text = getattr(error, "strerror", None) or str(error)
-    return NoCredentials(0, "NoCredentials", f"{field}{' ' + path if path else ''} cannot be used: {text}")
+    text = f"{field}{' ' + path if path else ''} cannot be used: {key_pair.reason(error)}"
+    return NoCredentials(0, "NoCredentials", text)

@@ -87,8 +87,9 @@ def test_an_expired_certificate_in_the_kubeconfig_loses_to_a_stored_one(site: Si
 
 def test_a_certificate_file_of_the_kubeconfig_is_read(site: Site) -> None:
     site.store(*NODE, days=5)
-    (site.kubeconfig.parent / "own.pem").write_bytes(own := site.pem(*OTHER, days=1)[0])
-    (site.kubeconfig.parent / "own.key").write_bytes(site.pem(*OTHER, days=1)[1])
+    own, key = site.pem(*OTHER, days=1)
+    (site.kubeconfig.parent / "own.pem").write_bytes(own)
+    (site.kubeconfig.parent / "own.key").write_bytes(key)
     site.write({"client-certificate": "own.pem", "client-key": "own.key"})
     found = in_use(str(site.kubeconfig), str(site.stored), time.time())
     assert found is not None

@@ -20,9 +20,19 @@ from actors.shared.api import disposable_loader, kubeconfig, kubeconfig_process
 from actors.shared.api.access import Impersonation, ServerAccess
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.api.kubeconfig import KubeconfigError, check, check_file, load, load_later, render
+from tests.support.certificates import Authority
 
-CERT = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
-KEY = b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+
+
+def _pairs() -> list[tuple[bytes, bytes]]:
+    """A certificate and its key, twice."""
+    with tempfile.TemporaryDirectory() as directory:
+        authority = Authority(Path(directory))
+        files = [authority.client(user) for user in ("node", "other")]
+        return [(Path(cert).read_bytes(), Path(key).read_bytes()) for cert, key in files]
+
+
+(CERT, KEY), (OTHER_CERT, OTHER_KEY) = _pairs()
 
 
 def parse(data: bytes, path: str) -> ServerAccess:
@@ -121,12 +131,11 @@ def test_other_authentication_methods_are_read(tmp_path: Path) -> None:
 
 
 def test_the_package_loads_it_in_a_process_and_no_key_stays_in_a_file(tmp_path: Path) -> None:
-    key = KEY.replace(b"AAAA", b"only-in-this-test")
     path = tmp_path / "kubeconfig"
-    user = {"client-certificate-data": b64(CERT), "client-key-data": b64(key)}
+    user = {"client-certificate-data": b64(CERT), "client-key-data": b64(KEY)}
     path.write_text(yaml.safe_dump(document(cluster={"certificate-authority-data": b64(CERT)}, user=user)))
     access = load(str(path))
-    assert (access.ca, access.cert_data, access.key_data) == (CERT, CERT, key)
+    assert (access.ca, access.cert_data, access.key_data) == (CERT, CERT, KEY)
     for above in disposable_loader._IN_MEMORY:
         assert not list(Path(above).glob("kubeconfig-*/*"))
 
@@ -217,6 +226,26 @@ def test_each_problem_is_reported_with_its_field(tmp_path: Path, parts: dict[str
     found = "\n".join(problems(tmp_path, **parts))
     for text in said:
         assert text in found
+
+
+def test_a_key_of_another_certificate_is_named_with_both_fields_and_files(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    certificate, key = tmp_path / "conf" / "node.crt", tmp_path / "conf" / "other.key"
+    certificate.write_bytes(CERT)
+    key.write_bytes(OTHER_KEY)
+    of_another = "its key is that of another certificate"
+    files = {"client-certificate": "node.crt", "client-key": "other.key"}
+    found = f"users[0].user.client-certificate: {certificate}: cannot be used with client-key {key}: {of_another}"
+    assert problems(tmp_path, user=files) == [found]
+    data = {"client-certificate-data": b64(CERT), "client-key-data": b64(OTHER_KEY)}
+    found = f"users[0].user.client-certificate-data: cannot be used with client-key-data: {of_another}"
+    assert problems(tmp_path, user=data) == [found]
+
+
+def test_a_client_certificate_that_is_none_is_refused(tmp_path: Path) -> None:
+    user = {"client-certificate-data": b64(CERT.replace(b"M", b"A")), "client-key-data": b64(KEY)}
+    (found,) = problems(tmp_path, user=user)
+    assert found.startswith("users[0].user.client-certificate-data: cannot be used with client-key-data: ")
 
 
 def test_all_problems_are_reported_at_once_with_the_file(tmp_path: Path) -> None:
