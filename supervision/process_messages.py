@@ -122,6 +122,8 @@ class ServiceState(Message, frozen=True):
     text: str = ""
     since: float = 0.0
     """CLOCK_MONOTONIC seconds. If an earlier incarnation has reported the same trouble, its time counts."""
+    remedy: str = ""
+    """What mends it, preferably a command; '' if the text says all that is known."""
 
 
 class Terminate(Message, frozen=True):

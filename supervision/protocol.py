@@ -146,6 +146,8 @@ class Trouble(msgspec.Struct, frozen=True):
     """For how long."""
     actor: str
     """The actor that reports it."""
+    remedy: str = ""
+    """What mends it, preferably a command; '' if the reporter knows none."""
 
 
 class Tree(Message, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from .errors import error_reason
 
 SERVICE: Final = "files"
 """What `supervise status` calls them."""
+REMEDY: Final = "df -h and df -i of these paths; dmesg | tail: free the disk or mend it, the agent writes them again"
 _MOST_NAMED: Final = 3
 _TRIAL_SECONDS: Final = 10.0
 """So long after a failure its directory is tried."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from actors.agent.remedies import RESOLVER, of_manifests, of_records
 from actors.shared.config.start import start_records
 from supervision.cli.health import Reason
 from supervision.errors import error_reason
@@ -12,12 +13,13 @@ from supervision.errors import error_reason
 
 def problems(flags: Mapping[str, str], state_dir: str) -> Iterator[Reason]:
     """`flags`: the values in force, by the name of their flag."""
-    if text := missing_manifests(flags.get("pod-manifest-path", "")):
-        yield Reason("staticPodPath", text)
+    manifests = flags.get("pod-manifest-path", "")
+    if text := missing_manifests(manifests):
+        yield Reason("staticPodPath", text, remedy=of_manifests(manifests))
     if text := unreadable_resolver(flags.get("resolv-conf", "")):
-        yield Reason("resolvConf", text)
+        yield Reason("resolvConf", text, remedy=RESOLVER)
     if text := start_records.problem(state_dir):
-        yield Reason("records", text)
+        yield Reason("records", text, remedy=of_records(running=True))
 
 
 def missing_manifests(path: str) -> str:

@@ -28,11 +28,10 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
 def warnings(agent: Agent) -> Iterator[str]:
     """The warnings: no pod runs without a runtime, but one may be started later."""
     if not agent.managed_runtime:
-        from actors.container_runtime.socket_check import warning
+        from actors.container_runtime.socket_check import absence
 
-        text = warning(agent.runtime_endpoint)
-        if text:
-            yield f"containerRuntimeEndpoint: {text}"
+        if gone := absence(agent.runtime_endpoint):
+            yield f"containerRuntimeEndpoint: {gone}"
 
 
 def missing_cgroups(agent: Agent) -> list[str]:
@@ -144,7 +143,7 @@ def _claims(agent: Agent) -> Iterator[ConfigProblem]:
     from actors.shared.state_files import StateFiles
 
     if error := ClaimStore(StateFiles(agent.root_dir, agent.run_dir)).error():
-        yield ConfigProblem("--root-dir", agent.root_dir, error)
+        yield ConfigProblem("--root-dir", agent.root_dir, str(error), damaged=error.damaged)
 
 
 def nearest_directory(path: str) -> str:

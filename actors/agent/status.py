@@ -15,10 +15,13 @@ import msgspec
 from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
+from actors.agent.remedies import MEND_MANIFEST, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
+from actors.cert_manager.remedies import NEW_CERTIFICATE
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.endpoints import SCHEME, socket_of
 from actors.shared.config.paths import state_dir_of
+from actors.shared.kube.names import SOURCE_API
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
@@ -39,6 +42,8 @@ class CertificateInUse(msgspec.Struct, frozen=True):
     begin: datetime | None = None
     end: datetime | None = None
     error: str = ""
+    renewal: str = ""
+    """How another one takes its place."""
 
 
 class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,17 +72,18 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
         yield Reason(RUNTIME, facts.runtime)
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):
-            yield Reason(certificate.subject, text)
+            early = certificate.begin is not None and facts.now < certificate.begin
+            yield Reason(certificate.subject, text, remedy=SET_CLOCK if early else certificate.renewal)
     yield from facts.files
     if facts.sources is not None:
         yield from _of_sources(facts.sources)
     if facts.waiting:
         fields = ", ".join(facts.waiting)
-        yield Reason("configuration", f"{fields} changed: restart the agent, pods keep running")
+        yield Reason("configuration", f"{fields} changed, and acts only after a restart of the agent", remedy=RESTART)
     for text in facts.refused:
-        yield Reason("configuration", f"not in force, see `supervise config history`: {text}")
+        yield Reason("configuration", f"not in force: {text}", remedy=TAKE_BACK)
     for text in facts.unanswered:
-        yield Reason("agent", text)
+        yield Reason("agent", text, remedy="supervise tree")
 
 
 def near_end(certificate: CertificateInUse, now: datetime) -> str:
@@ -86,7 +92,7 @@ def near_end(certificate: CertificateInUse, now: datetime) -> str:
     if begin is None or end is None:
         return f"{path}: {certificate.error}"
     if now < begin:
-        return f"{path} is valid from {_text(begin)} only: is the clock right?"
+        return f"{path} is valid from {_text(begin)} only"
     if now >= end:
         return f"{path} expired on {_text(end)}"
     if ends_soon(begin, end, now):
@@ -100,10 +106,11 @@ def _text(moment: datetime) -> str:
 
 def _of_sources(sources: PodSources) -> Iterator[Reason]:
     for source in sources.sources:
-        subject = "pod" if source.name == "api" else "manifest"
-        yield from (Reason(subject, error) for error in source.errors)
+        subject, remedy = ("pod", "") if source.name == SOURCE_API else ("manifest", MEND_MANIFEST)
+        yield from (Reason(subject, error, remedy=remedy) for error in source.errors)
         if not source.ready:
-            yield Reason(f"pods of {source.name}", "not read yet; until then no pod is removed")
+            look = unread((source.name,))
+            yield Reason(f"pods of {source.name}", "not read yet; until then no pod is removed", remedy=look)
 
 
 # -- finding it out -----------------------------------------------------------------------------------------------
@@ -149,8 +156,10 @@ def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:
     directory = flags["cert-dir"] if "cert-dir" in flagz.given else f"{root_dir}/pki"
     signed = flags.get("rotate-server-certificates") == "true"
     own = f"{directory}/kubelet-server-current.pem" if signed else f"{directory}/kubelet.crt"
-    wanted = {"serving certificate": flags.get("tls-cert-file") or own}
-    found = [read(subject, path) for subject, path in wanted.items() if Path(path).exists()]
+    given = flags.get("tls-cert-file", "")
+    serving = given or own
+    found = [read("serving certificate", serving, of_serving(serving, given=bool(given)))]
+    found = found if Path(serving).exists() else []
     if kubeconfig := flags.get("kubeconfig"):
         found += _client_certificate(kubeconfig, f"{directory}/kubelet-client-current.pem")
     return found
@@ -160,27 +169,29 @@ def _client_certificate(kubeconfig: str, stored: str) -> Iterator[CertificateInU
     try:
         shown = in_use(kubeconfig, stored, time.time())
     except OSError as error:
-        yield CertificateInUse(_CLIENT, str(error.filename), error=str(error.strerror))
+        path = str(error.filename)
+        yield CertificateInUse(_CLIENT, path, error=str(error.strerror), renewal=NEW_CERTIFICATE)
         return
     if shown is not None:
-        yield of_pem(_CLIENT, shown.where, shown.pem)
+        yield of_pem(_CLIENT, shown.where, shown.pem, NEW_CERTIFICATE)
 
 
-def read(subject: str, path: str) -> CertificateInUse:
+def read(subject: str, path: str, renewal: str = "") -> CertificateInUse:
     """The first certificate of a PEM file."""
     try:
         pem = Path(path).read_bytes()
     except OSError as error:
-        return CertificateInUse(subject, path, error=str(error.strerror))
-    return of_pem(subject, path, pem)
+        return CertificateInUse(subject, path, error=str(error.strerror), renewal=renewal)
+    return of_pem(subject, path, pem, renewal)
 
 
-def of_pem(subject: str, where: str, pem: bytes) -> CertificateInUse:
+def of_pem(subject: str, where: str, pem: bytes, renewal: str = "") -> CertificateInUse:
     """The first certificate in the data. `where`: its path, or the file that contains it."""
     from cryptography import x509
 
     try:
         found = x509.load_pem_x509_certificates(pem)[0]
     except (ValueError, IndexError):
-        return CertificateInUse(subject, where, error="it holds no certificate in PEM")
-    return CertificateInUse(subject, where, found.not_valid_before_utc, found.not_valid_after_utc)
+        return CertificateInUse(subject, where, error="it holds no certificate in PEM", renewal=renewal)
+    validity = (found.not_valid_before_utc, found.not_valid_after_utc)
+    return CertificateInUse(subject, where, *validity, renewal=renewal)

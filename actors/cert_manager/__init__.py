@@ -12,6 +12,7 @@ client_state.py           the state of the client certificate's files (both kube
 clocks.py                 the clocks of the certificate manager
 file_stamp.py             the stamp of a file, which shows a change of it
 local_serving.py          the serving pair of a node whose cluster does not sign one: the operator's files
+remedies.py               what mends requests for client certificates
 request_attempt.py        one attempt to get a certificate signed: create or find a CertificateSigningRequest
 request_retries.py        the pauses between attempts to get a certificate signed
 rotation.py               when a certificate is due for rotation

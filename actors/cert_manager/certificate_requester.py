@@ -12,6 +12,7 @@ from supervision.actor import Actor, Timer
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
 
+from . import remedies
 from .clocks import CertificateClocks
 from .request_attempt import AttemptFailed, PendingRequest, RequestAttempts, RequestTemplate
 from .request_retries import FailureKind, Failures, PendingReports, pause_before_rotation
@@ -97,10 +98,12 @@ class CertificateRequester:
         self._failures = self._failures.after(failed.kind)
         pause = self._failures.pause(random.random, failed.retry_after)
         if failed.text != self._reported:
-            self._actor.log.error("%s: %s; the next attempt is in %.0f s", self._title, failed.text, pause)
+            advice = f"; to mend it: {failed.remedy}" if failed.remedy else ""
+            text = "%s: %s%s; the next attempt is in %.0f s"
+            self._actor.log.error(text, self._title, failed.text, advice, pause)
         self._reported = failed.text
         if failed.kind is not FailureKind.UNREACHABLE or self._failures.consecutive > _UNREACHABLE_TRIES:
-            self._tell(failed.text)
+            self._tell(failed.text, failed.remedy)
         self._failed()
         return pause
 
@@ -113,12 +116,12 @@ class CertificateRequester:
         return self._pending_reports.pause
 
     def _waits(self, name: str) -> None:
-        self._tell(f"request {name} is pending; to approve it: kubectl certificate approve {name}")
+        self._tell(f"request {name} is pending", remedies.approval(name))
 
-    def _tell(self, text: str) -> None:
+    def _tell(self, text: str, remedy: str = "") -> None:
         if text != self._trouble:
             self._trouble = text
-            self._actor.tell(FORK_SERVER, ServiceState(self._title, text, time.monotonic()))
+            self._actor.tell(FORK_SERVER, ServiceState(self._title, text, time.monotonic(), remedy))
 
     def _after_success(self, template: RequestTemplate) -> float:
         """0 when the certificate needs no rotation; else a pause, because the next one may be due at once, too."""

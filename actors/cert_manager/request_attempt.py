@@ -18,7 +18,7 @@ from actors.shared.api.access import ServerAccess
 from actors.shared.api.errors import AlreadyExists, ApiError, NotFound, Unreachable
 from supervision.actor import Actor, DisposableError
 
-from . import signing_request
+from . import remedies, signing_request
 from .certificate_store import CertificateStore
 from .request_retries import FailureKind
 from .signing_request import RequestState, SigningRequest
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 WORK_SECONDS: Final = 20.0
 STORE: Final = "actors.cert_manager.certificate_store"
+_WHY: Final = {
+    401: "the credentials have expired or were revoked",
+    403: "the user needs create, get and watch of certificatesigningrequests",
+}
+"""By the HTTP status of the answer."""
 WATCH_SECONDS: Final = 60.0
 """How long one attempt watches a pending request."""
 
@@ -55,10 +60,11 @@ class PendingRequest(msgspec.Struct, frozen=True):
 
 
 class AttemptFailed(Exception):
-    """The attempt brought no certificate. `retry_after`: the pause that the server asks for, in seconds."""
+    """The attempt brought no certificate. `retry_after`: the pause that the server asks for, in seconds; `remedy`: what
+    an administrator can do."""
 
-    def __init__(self, kind: FailureKind, text: str, retry_after: float = 0.0) -> None:
-        self.kind, self.text, self.retry_after = kind, text, retry_after
+    def __init__(self, kind: FailureKind, text: str, retry_after: float = 0.0, remedy: str = "") -> None:
+        self.kind, self.text, self.retry_after, self.remedy = kind, text, retry_after, remedy
         super().__init__(text)
 
 
@@ -92,7 +98,7 @@ class RequestAttempts:
                 self._waits(signed["name"])
                 request = await _watch(client, signed["name"], request)
         except ApiError as error:
-            raise AttemptFailed(*_kind_and_text(error), error.retry_after) from None
+            raise _failure(error) from None
         finally:
             await client.close()
         if request.state is RequestState.UNKNOWN:
@@ -181,13 +187,10 @@ async def _watch(client: ApiClient, name: str, request: SigningRequest) -> Signi
     return request
 
 
-def _kind_and_text(error: ApiError) -> tuple[FailureKind, str]:
-    """The kind of failure, and a text with what an administrator can do."""
+def _failure(error: ApiError) -> AttemptFailed:
     if isinstance(error, Unreachable):
-        return FailureKind.UNREACHABLE, f"cannot reach the API server: {error.message}"
-    hint = ""
-    if error.status == 401:
-        hint = " (the credentials have expired or were revoked; a new bootstrap token: kubeadm token create)"
-    elif error.status == 403:
-        hint = " (the user needs create, get and watch of certificatesigningrequests)"
-    return FailureKind.ERROR, f"{error}{hint}"
+        text = f"cannot reach the API server: {error.message}"
+        return AttemptFailed(FailureKind.UNREACHABLE, text, error.retry_after)
+    why = _WHY.get(error.status, "")
+    remedy = remedies.of_status(error.status)
+    return AttemptFailed(FailureKind.ERROR, f"{error}{f' ({why})' if why else ''}", error.retry_after, remedy)

@@ -60,7 +60,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
         try:
             read(Path(agent.root_dir, name))
         except RecordError as error:
-            yield ConfigProblem("", "", str(error))
+            yield ConfigProblem("", "", str(error), damaged=error.damaged)
     try:
         machine = machine_of(agent, host)
     except (OSError, ValueError) as error:
@@ -77,7 +77,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
         try:
             start()
         except StateError as error:
-            yield ConfigProblem(field, value, str(error))
+            yield ConfigProblem(field, value, str(error), damaged=error.damaged)
 
 
 def machine_of(
@@ -126,7 +126,7 @@ def cpu_start(agent: Agent, machine: MachineTopology, source: Path | None = None
     try:
         return CpuStart(policy, starting_state(policy, restored or CpuState(STATIC)))
     except StateError as error:
-        raise StateError(f'{error}: {DRAIN} "{path}"') from None
+        raise StateError(f'{error}: {DRAIN} "{path}"', str(path)) from None
 
 
 def memory_start(agent: Agent, machine: MachineTopology, source: Path | None = None) -> MemoryState:
@@ -141,7 +141,7 @@ def memory_start(agent: Agent, machine: MachineTopology, source: Path | None = N
     try:
         return starting_memory(fresh(machine.nodes, by_node), restored)
     except StateError as error:
-        raise StateError(f'{error}: {DRAIN} "{path}"') from None
+        raise StateError(f'{error}: {DRAIN} "{path}"', str(path)) from None
 
 
 def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> dict[int, dict[str, int]]:
@@ -186,5 +186,5 @@ def _read_state(
     except FileNotFoundError:
         return None
     except (StateError, OSError) as error:
-        raise StateError(restore_error(path, error, f"the {kind} manager checkpoint file")) from None
+        raise StateError(*restore_error(path, error, f"the {kind} manager checkpoint file")) from None
     return found

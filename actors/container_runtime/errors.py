@@ -8,6 +8,10 @@ from collections.abc import Mapping
 class RuntimeSetupError(Exception):
     """The managed runtime cannot be set up."""
 
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(f"{cause}: {remedy}" if remedy else cause)
+        self.cause, self.remedy = cause, remedy
+
 
 class MissingPrograms(RuntimeSetupError):
     """A program is not installed; `programs` maps each to its Debian package."""
@@ -15,9 +19,9 @@ class MissingPrograms(RuntimeSetupError):
     def __init__(self, programs: Mapping[str, str]) -> None:
         self.command = f"apt-get install {' '.join(sorted(set(programs.values())))}"
         super().__init__(
-            f"a managed container runtime needs {', '.join(programs)}, not found here: install them "
-            f"(Debian, Ubuntu: {self.command}), or name the socket of a runtime with "
-            "--container-runtime-endpoint"
+            f"a managed container runtime needs {', '.join(programs)}, not found here",
+            f"install them (Debian, Ubuntu: {self.command}), or name the socket of a runtime with "
+            "--container-runtime-endpoint",
         )
         self.programs = dict(programs)
 
@@ -27,8 +31,8 @@ class NotRoot(RuntimeSetupError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a managed container runtime needs root: run this as root, or name the socket of a runtime that you may "
-            "use with --container-runtime-endpoint"
+            "a managed container runtime needs root",
+            "run this as root, or name the socket of a runtime that you may use with --container-runtime-endpoint",
         )
 
 

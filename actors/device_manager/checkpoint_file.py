@@ -15,6 +15,7 @@ from .holdings import Holdings
 from .inventory import Inventory
 
 CHECKPOINT: Final = "device checkpoint"
+_REMEDY: Final = "drain the node: this ends with the pods that run now"
 
 
 class DeviceCheckpoint:
@@ -45,7 +46,7 @@ class DeviceCheckpoint:
                 "the device checkpoint cannot be read, so the devices of running pods are not known: %s", error
             )
             text = f"{error}; the devices of running pods are not known"
-            self._tell(ServiceState(CHECKPOINT, text, time.monotonic()))
+            self._tell(ServiceState(CHECKPOINT, text, time.monotonic(), _REMEDY))
             self._is_damaged = True
             return
         if found is None:

@@ -15,6 +15,12 @@ from .thresholds import SignalObservation
 
 CONDITIONS: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
 _HELD: Final = "nothing is below its threshold any more; it stays for evictionPressureTransitionPeriod"
+_RELIEFS: Final[Mapping[str, str]] = {
+    MEMORY_PRESSURE: "ps -eo rss,pid,args --sort=-rss | head: end what is too large, or give the pods limits",
+    DISK_PRESSURE: "free space on the disk that is named; supervise logs eviction_manager: what the agent removes",
+    PID_PRESSURE: "ps -eo nlwp,pid,args --sort=-nlwp | head: end what has too many, or raise kernel.pid_max",
+}
+"""What ends each condition."""
 _IN_BYTES: Final = ("memory", "ephemeral-storage")
 
 
@@ -37,7 +43,7 @@ class PressureReport:
             told = text(name, met, self._seen) if name in conditions else ""
             if self._told.get(name) != told:
                 self._told[name] = told
-                self._tell(ServiceState(name, told, self._clock()))
+                self._tell(ServiceState(name, told, self._clock(), _RELIEFS[name] if told else ""))
 
 
 def text(condition: str, met: Sequence[Threshold], signals: Mapping[str, SignalObservation]) -> str:

@@ -23,7 +23,7 @@ from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
-from actors.shared.restore_error import restore_error
+from actors.shared.restore_error import DamagedStateError, restore_error
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
 
@@ -40,7 +40,7 @@ LAST: Final = b"}}"
 EMPTY: Final = b"{}"
 
 
-class RecordError(Exception):
+class RecordError(DamagedStateError):
     """The file is damaged."""
 
 
@@ -185,4 +185,4 @@ def read(path: Path) -> dict[str, PodRecord]:
     except FileNotFoundError:
         return {}
     except (RecordError, OSError) as error:
-        raise RecordError(restore_error(path, error, "pod resource information checkpoint file")) from None
+        raise RecordError(*restore_error(path, error, "pod resource information checkpoint file")) from None

@@ -18,6 +18,7 @@ logs.py            `supervise logs`: the lines of one actor, or of a supervisor 
 parser.py          the parser of `supervise` and of each subcommand
 policy.py          `supervise policy`: the policies in force (`show`), and all errors of a policy file before it is used
 subcommands.py     puts the subcommands on an application's argument parser
+remedy.py          what mends a problem, as the user must type it
 signals.py         which processes a signal has stopped
 status.py          `supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code
 stop.py            `supervise stop`: stops the agent in order and waits until it has ended

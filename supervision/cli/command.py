@@ -79,11 +79,12 @@ class AgentFiles(NamedTuple):
 
 
 class CommandError(Exception):
-    """A subcommand fails: the reason, with what to do about it, and the exit code."""
+    """A subcommand fails: the cause, with what to do about it, and the exit code."""
 
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
+    def __init__(self, code: int, cause: str, remedy: str = "", joint: str = ": ") -> None:
+        """`remedy`: a command, '' for none; `joint`: what stands between cause and remedy in the text of the error."""
+        super().__init__(f"{cause}{joint}`{remedy}`" if remedy else cause)
+        self.code, self.cause, self.remedy = code, cause, remedy
 
 
 def neighbours(run_dir: Path) -> Iterator[tuple[Path, Tree]]:
@@ -130,29 +131,30 @@ class Context:
         except AskError:
             raise self.not_running() from None
         except (PeerRefused, PermissionError):
-            text = f"permission denied: the agent on {run_dir} runs as another user; try {self.as_root()}"
-            raise CommandError(REFUSED, text) from None
+            raise self.denied(f"the agent on {run_dir} runs as another user") from None
         try:
             return client.ask(question, reply, name=name, timeout=timeout)
         except AskError as error:
             if name == FORK_SERVER and not self.fork_server_pid():
                 raise self.not_running() from None
             if name == FORK_SERVER and isinstance(error, NotRunning):
-                text = f"the agent, pid {self.fork_server_pid()}, cannot be asked yet: it is starting; try again"
-                raise CommandError(NO_ANSWER, text) from None
+                text = f"the agent, pid {self.fork_server_pid()}, cannot be asked yet: it is starting"
+                raise CommandError(
+                    NO_ANSWER, text, f"supervise status{self._place()}", "; try again in a few seconds: "
+                ) from None
             if name == FORK_SERVER:
-                raise CommandError(NO_ANSWER, self._silence_text(error)) from None
+                raise self._silence(error) from None
             raise CommandError(NO_ANSWER, f"{error}; see `supervise tree`") from None
         except PeerRefused as error:
             raise CommandError(REFUSED, f"the process that listens on {run_dir} is not trusted: {error}") from None
         finally:
             client.close()
 
-    def _silence_text(self, error: AskError) -> str:
+    def _silence(self, error: AskError) -> CommandError:
         pid = self.fork_server_pid()
         if is_stopped(pid):
-            return f"the fork server, pid {pid}, is stopped by a signal: `kill -CONT {pid}`"
-        return f"the fork server does not answer: {error}"
+            return CommandError(NO_ANSWER, f"the fork server, pid {pid}, is stopped by a signal", f"kill -CONT {pid}")
+        return CommandError(NO_ANSWER, f"the fork server does not answer: {error}")
 
     def tree(self, *, memory: bool = False) -> Tree:
         """Raises CommandError. Afterwards this process has the deadlines of the agent's machine.
@@ -165,8 +167,7 @@ class Context:
     def not_running(self) -> CommandError:
         run_dir_of_root = self.where.run_dir_of_root
         if run_dir_of_root not in (None, self.where.run_dir) and os.path.isdir(str(run_dir_of_root)):
-            text = f"permission denied: the agent on {run_dir_of_root} is root's; try {self.as_root()}"
-            return CommandError(REFUSED, text)
+            return self.denied(f"the agent on {run_dir_of_root} is root's")
         text = f"no agent is running on {self.where.run_dir}"
         if refused := self.where.refused_start():
             text += f", and its last start was refused, {refused.ago()}: see `supervise doctor{self._place()}`"
@@ -201,8 +202,12 @@ class Context:
         return shlex.join(option)
 
     def as_root(self) -> str:
-        """This command as root would type it."""
+        """This command as root would type it, between backticks."""
         return as_root(self.arguments.root_dir)
+
+    def denied(self, cause: str) -> CommandError:
+        """The error for a user who is not root, with this command as root would type it."""
+        return CommandError(REFUSED, f"permission denied: {cause}", self.as_root().strip("`"), "; try ")
 
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""

@@ -26,6 +26,8 @@ class Reason(msgspec.Struct, frozen=True):
     text: str
     down: bool = False
     """The agent as a whole does not work because of it; else only a part does not."""
+    remedy: str = ""
+    """What mends it, preferably a command; '' for nothing in particular."""
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.text}"
@@ -59,7 +61,7 @@ def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
     actor_reasons = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
     yield from actor_reasons
     if tree.state == "degraded" and not actor_reasons:
-        yield Reason("agent", "a part of it is not in service: see `supervise tree`")
+        yield Reason("agent", "a part of it is not in service", remedy="supervise tree")
     if tree.abandoned:
         yield Reason("agent", f"{tree.abandoned} processes do not end on SIGKILL: they wait in the kernel")
     for trouble in tree.troubles:
@@ -68,7 +70,7 @@ def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
 
 def of_trouble(trouble: Trouble) -> Reason:
     """An outside service that does not answer."""
-    return Reason(trouble.service, f"{trouble.text}, for {duration(trouble.seconds)}")
+    return Reason(trouble.service, f"{trouble.text}, for {duration(trouble.seconds)}", remedy=trouble.remedy)
 
 
 def is_silent(actor: ActorState) -> bool:
@@ -91,11 +93,10 @@ def is_unhealthy(actor: ActorState) -> str:
     return f"{', '.join(one.fault for one in actor.injected)} injected" if actor.injected else ""
 
 
-def _of_fault(name: str, injected: LastingFault) -> str:
-    end = f"`supervise inject {name} crash` ends it"
-    if injected.seconds_left is None:
-        return f"{injected.fault} was injected, and lasts: {end}"
-    return f"{injected.fault} was injected, and lasts {duration(injected.seconds_left)} more; {end} now"
+def _of_fault(name: str, injected: LastingFault) -> Reason:
+    left = "" if injected.seconds_left is None else f" {duration(injected.seconds_left)} more"
+    text = f"{injected.fault} was injected, and lasts{left}"
+    return Reason(name, text, remedy=f"supervise inject {name} crash")
 
 
 def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
@@ -110,13 +111,13 @@ def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
     if actor.state != "running":
         return [Reason(actor.name, f"{actor.state} for {duration(unserved_seconds(actor))}{last}", down)]
     if actor.pid in stopped:
-        text = f"stopped by a signal; its supervisor replaces it, or `kill -CONT {actor.pid}`"
-        return [Reason(actor.name, text, down)]
+        remedy = f"kill -CONT {actor.pid}, or wait: its supervisor replaces it"
+        return [Reason(actor.name, "stopped by a signal", down, remedy)]
     if is_silent(actor):
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
         return [Reason(actor.name, text, down)]
     if actor.injected:
-        return [Reason(actor.name, _of_fault(actor.name, fault)) for fault in actor.injected]
+        return [_of_fault(actor.name, fault) for fault in actor.injected]
     if actor.gave_up and actor.gave_up_age < GAVE_UP_SECONDS:
         text = f"gave up {duration(actor.gave_up_age)} ago, and was started again with all below it"
         return [Reason(actor.name, text)]

@@ -6,9 +6,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import msgspec
+
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
 from .health import Reason, TreeHealth, decide, unserved_seconds
+from .remedy import typed
 from .signals import stopped_by_signal
 from .text import duration, terminal_columns, wrapped
 from .tree import figures
@@ -36,7 +39,8 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
         ]
         context.show({"state": state, "reasons": [Reason("agent", str(error), down=True), *starts]}, "\n".join(lines))
         return error.code
-    health = decide(tree, stopped_by_signal(tree.actors), others(context, tree))
+    decided = decide(tree, stopped_by_signal(tree.actors), others(context, tree))
+    health = _as_typed(decided, context.arguments.root_dir)
     ill = [actor for actor in tree.actors if actor.state != "running"]
     data = {
         "state": health.state,
@@ -54,9 +58,24 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
 def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
     """The headline, each reason on its own line, and the advice. `columns`: the width of the terminal, 0: no
     limit."""
-    reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
+    reasons = [line for reason in health.reasons for line in _lines(reason, columns)]
     lines = [*wrapped(f"{health.state}: {figures(tree)}", columns, "  ", ""), *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)
+
+
+def _lines(reason: Reason, columns: int) -> list[str]:
+    """A reason, and its remedy, which may be a command, in one line."""
+    lines = wrapped(str(reason), columns, "      ", "  ")
+    return [*lines, f"      -> {reason.remedy}"] if reason.remedy else lines
+
+
+def _as_typed(health: TreeHealth, root_dir: str) -> TreeHealth:
+    """The same with the commands of the remedies as the user types them."""
+    reasons = [
+        msgspec.structs.replace(reason, remedy=typed(reason.remedy, root_dir)) if reason.remedy else reason
+        for reason in health.reasons
+    ]
+    return TreeHealth(health.state, reasons)
 
 
 def line(actor: ActorState) -> str:

@@ -44,6 +44,7 @@ from .processes import ChildProcesses
 
 log = logging.getLogger(FORK_SERVER)
 _MEMORY_SECONDS = 2.0
+_SPACE = "free space on the disk of the file, or make its directory writable: they are written then"
 
 
 class Control:
@@ -170,13 +171,13 @@ class Control:
 
 
 def _trouble(child: ProcessEntry, report: ServiceState) -> Trouble:
-    return Trouble(report.service, report.text, time.monotonic() - report.since, child.name)
+    return Trouble(report.service, report.text, time.monotonic() - report.since, child.name, report.remedy)
 
 
 def _of_unwritten(found: UnwrittenIncidents) -> Iterator[Trouble]:
     if found.incidents and found.error:
         text = f"{len(found.incidents)} records wait in memory, as they cannot be written: {found.error}"
-        yield Trouble("incidents", text, time.monotonic() - found.since, FORK_SERVER)
+        yield Trouble("incidents", text, time.monotonic() - found.since, FORK_SERVER, _SPACE)
 
 
 def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from ..process_messages import BY_ORDER, Cause, Exited, ServiceState, ended_orderly, gave_up
 
 
@@ -68,7 +70,7 @@ class ServiceTroubles:
         before = self._troubles.pop(report.service, None)
         if report.text:
             since = report.since if before is None else min(before.since, report.since)
-            self._troubles[report.service] = ServiceState(report.service, report.text, since)
+            self._troubles[report.service] = msgspec.structs.replace(report, since=since)
 
     def current(self) -> list[ServiceState]:
         return list(self._troubles.values())

@@ -165,7 +165,8 @@ async def test_an_actor_that_is_stopped(node: BrokenNode) -> None:
     pid = node.agent.tree()["prober"].pid
     os.kill(pid, signal.SIGSTOP)
     said = await node.says("status")
-    assert f"prober: stopped by a signal; its supervisor replaces it, or `kill -CONT {pid}`" in said
+    assert "prober: stopped by a signal" in said
+    assert f"-> kill -CONT {pid}, or wait: its supervisor replaces it" in said
     await doctor_says(node, "WARN  agent: prober was replaced ", "cause: hang", "supervise incidents prober --full")
 
 

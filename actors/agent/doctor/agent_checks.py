@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
 from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
+from actors.agent.remedies import MEND_MANIFEST, RESTART, TAKE_BACK, unread
 from actors.api_clients.event_client.messages import RecentEvent
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.config_controller.messages import Flagz
-from actors.device_manager.checkpoint_file import CHECKPOINT
+from actors.http_servers.serving.port import is_port
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
-from actors.shared.kube.names import SOURCE_API
 from supervision.cli.command import RefusedStart
 from supervision.cli.health import Reason, of_actors, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
-from supervision.unwritten_files import SERVICE as FILES
 
 from .certificate_checks import CLIENT
 from .finding import Finding, failure, ok, warning
 from .pod_causes import cause, last_end, running_statuses
 
 _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR, CLIENT)
-_PORT: Final = re.compile(r"port (\d+)")
-_CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
-_INJECTED: Final = re.compile(r".* was injected, .*`(supervise inject \S+ crash)`")
-_RELIEFS: Final = MappingProxyType(
-    {
-        MEMORY_PRESSURE: "ps -eo rss,pid,args --sort=-rss | head: end what is too large, or give the pods limits",
-        DISK_PRESSURE: "free space on the disk that is named; supervise logs eviction_manager: what the agent removes",
-        PID_PRESSURE: "ps -eo nlwp,pid,args --sort=-nlwp | head: end what has too many, or raise kernel.pid_max",
-    }
-)
-"""What ends each pressure of the node."""
-_REMEDIES: Final = MappingProxyType(
-    {
-        CHECKPOINT: "drain the node: this ends with the pods that run now",
-        FILES: "df -h and df -i of these paths; dmesg | tail: free the disk or mend it, the agent writes them again",
-    }
-)
+_PRESSURES: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
 RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
 """A pod that is still terminating this many seconds after its grace period does not end by itself."""
@@ -90,19 +71,13 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
     for reason in of_tree(found, stopped):
         if reason.subject in _LOOKED_AT or reason.subject in away:
             continue
-        made = failure if reason.down else warning
-        if port := _PORT.fullmatch(reason.subject):
-            remedy = f"ss -ltnp 'sport = :{port[1]}': end who listens, or set another port"
-            yield failure("ports", f"{reason.subject}: {reason.text}", remedy)
-        elif remedy := _RELIEFS.get(reason.subject, ""):
-            yield failure("pressure", f"{reason.subject}: {reason.text}", remedy)
-        elif pid := _CONTINUE.search(reason.text):
-            yield made("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
-        elif injected := _INJECTED.match(reason.text):
-            yield made("agent", str(reason), injected[1])
+        remedy = reason.remedy or f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
+        if is_port(reason.subject):
+            yield failure("ports", str(reason), remedy)
+        elif reason.subject in _PRESSURES:
+            yield failure("pressure", str(reason), remedy)
         else:
-            look = f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
-            yield made("agent", str(reason), _REMEDIES.get(reason.subject, look))
+            yield (failure if reason.down else warning)("agent", str(reason), remedy)
 
 
 def _actor_of(reason: Reason, found: Tree) -> str:
@@ -117,8 +92,7 @@ def _pod_network(found: Tree) -> Iterator[Finding]:
     """Whether the managed runtime has the network that the cluster gives the node."""
     for trouble in found.troubles:
         if trouble.service == POD_CIDR:
-            text, _, remedy = trouble.text.rpartition(": ")
-            yield failure("pod network", text, remedy)
+            yield failure("pod network", trouble.text, trouble.remedy)
 
 
 def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
@@ -134,10 +108,10 @@ def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
 def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
     """The parts of the assigned configuration that are not in force. `checked`: its problems are reported already."""
     for text in () if checked else flagz.refused:
-        yield warning("configuration", text, "supervise config history; supervise config rollback HASH")
+        yield warning("configuration", text, TAKE_BACK)
     if flagz.waiting:
         text = f"{', '.join(flagz.waiting)} changed, and acts only after a restart of the agent"
-        yield warning("configuration", text, "restart the agent: pods keep running")
+        yield warning("configuration", text, RESTART)
 
 
 def pods(
@@ -191,15 +165,9 @@ def manifests(sources: PodSources) -> Iterator[Finding]:
     waiting = [source.name for source in sources.sources if not source.ready]
     if waiting:
         text = f"not read yet: {', '.join(waiting)}; until then no pod is removed"
-        # only the connection to the API server keeps its pods back, and that has checks of its own
-        remedy = (
-            "supervise logs kube_client: why the API server does not give them"
-            if waiting == [SOURCE_API]
-            else "supervise logs pod_config"
-        )
-        yield warning("manifests", text, remedy)
+        yield warning("manifests", text, unread(waiting))
     for error in errors:
-        yield warning("manifests", error, "mend the file; the agent reads it again by itself")
+        yield warning("manifests", error, MEND_MANIFEST)
     if not errors and not waiting:
         pods = sum(source.pods for source in sources.sources)
         yield ok("manifests", f"{pods} pod{'' if pods == 1 else 's'}, none refused")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,18 +11,14 @@ from cryptography import x509
 
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
+from actors.agent.remedies import SET_CLOCK, of_serving
+from actors.cert_manager.remedies import NEW_CERTIFICATE, approval
 from actors.shared.config.agent import Agent
+from supervision.protocol import Trouble
 
 from .finding import Finding, failure, ok, unknown, warning
-from .permissions import BOOTSTRAPPERS
 
 CLIENT: Final = "client certificate"
-NEW_CERTIFICATE: Final = (
-    "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig; restart the agent"
-)
-"""How a node comes by a client certificate again."""
-
-_APPROVE: Final = re.compile(r"kubectl certificate approve \S+[^\s,;]")
 
 
 def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator[Finding]:
@@ -48,7 +42,7 @@ def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> 
     begin, end = found.not_valid_before_utc, found.not_valid_after_utc
     text = f"{where}, {found.subject.rfc4514_string() or 'no subject'}, until {end:%Y-%m-%d %H:%M} UTC"
     if now < begin:
-        return failure(subject, f"{where} is valid from {begin:%Y-%m-%d %H:%M} UTC only", "set the clock: timedatectl")
+        return failure(subject, f"{where} is valid from {begin:%Y-%m-%d %H:%M} UTC only", SET_CLOCK)
     if now >= end:
         return failure(subject, f"{where} expired on {end:%Y-%m-%d %H:%M} UTC", remedy)
     if ends_soon(begin, end, now):
@@ -56,7 +50,7 @@ def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> 
     return ok(subject, text)
 
 
-def checks(agent: Agent, *, running: bool, trouble: str = "") -> Iterator[Iterator[Finding]]:
+def checks(agent: Agent, *, running: bool, trouble: Trouble | None = None) -> Iterator[Iterator[Finding]]:
     """The checks of this configuration. `running`: files that the agent creates at its start must exist. `trouble`:
     what the agent says of its requests for a client certificate."""
     now = datetime.now(UTC)
@@ -64,36 +58,29 @@ def checks(agent: Agent, *, running: bool, trouble: str = "") -> Iterator[Iterat
         path = agent.config.authentication.x509.clientCAFile
         yield certificate("client CA", path, now, "set authentication.x509.clientCAFile to the cluster's CA")
     if agent.serving_cert_given or Path(agent.serving_cert_file).exists():
-        made = f"rm {shlex.quote(agent.serving_cert_file)}: the agent makes another"
-        remedy = "renew it, or set tlsCertFile to another file" if agent.serving_cert_given else made
+        remedy = of_serving(agent.serving_cert_file, given=agent.serving_cert_given)
         yield certificate("serving certificate", agent.serving_cert_file, now, remedy)
     if not agent.standalone:
         yield _client_certificate(agent, now, running=running, trouble=trouble)
 
 
-def _client_certificate(agent: Agent, now: datetime, *, running: bool, trouble: str) -> Iterator[Finding]:
+def _client_certificate(agent: Agent, now: datetime, *, running: bool, trouble: Trouble | None) -> Iterator[Finding]:
     stored = stored_client_pair(agent)
     found = in_use(agent.kubeconfig, stored, now.timestamp())
     if found is not None:
         yield of_pem(CLIENT, found.where, found.pem, now, NEW_CERTIFICATE)
-        if trouble:
-            yield warning(CLIENT, f"no other takes its place: {trouble}", of_request(trouble))
+        if trouble is not None:
+            yield warning(CLIENT, f"no other takes its place: {trouble.text}", of_request(trouble))
     elif running and agent.bootstrap_kubeconfig and not Path(agent.kubeconfig).exists():
-        said = f": {trouble}" if trouble else ", the agent asks the cluster for one"
+        said = f": {trouble.text}" if trouble is not None else ", the agent asks the cluster for one"
         yield failure(CLIENT, f"{stored}: none yet{said}", of_request(trouble))
 
 
-def of_request(trouble: str) -> str:
-    """What mends a request for a certificate. `trouble`: what the agent says of it, '' for nothing. Pure."""
-    if approve := _APPROVE.search(trouble):
-        return f"kubectl get csr; {approve[0]}"
-    if trouble.startswith("Unauthorized"):
-        return NEW_CERTIFICATE
-    if trouble.startswith("Forbidden"):
-        return BOOTSTRAPPERS
-    if trouble:
-        return "supervise logs cert_manager"
-    return "kubectl get csr; kubectl certificate approve NAME"
+def of_request(trouble: Trouble | None) -> str:
+    """What mends a request for a certificate. `trouble`: what the agent says of it, if anything. Pure."""
+    if trouble is None:
+        return approval("NAME")
+    return trouble.remedy or "supervise logs cert_manager"
 
 
 def stored_client_pair(agent: Agent) -> str:

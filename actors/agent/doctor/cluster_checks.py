@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.agent.client_certificate import ShownCertificate, in_use
+from actors.cert_manager.remedies import NEW_CERTIFICATE
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
@@ -23,7 +24,7 @@ from supervision.errors import UNREADABLE, error_reason
 from supervision.time_scale import scaled
 
 from . import node_checks, permissions
-from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
+from .certificate_checks import CLIENT, of_pem
 from .finding import Finding, Level, failure, ok, unknown, warning
 from .pod_causes import shortened
 

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from actors.agent.inspection.questions import known_pods
+from actors.agent.remedies import RESTART
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
@@ -32,23 +33,20 @@ from supervision.cli.command import (
     CommandError,
     Context,
     neighbours,
-    program,
-    program_of_root,
 )
 from supervision.cli.document import document_text
+from supervision.cli.remedy import typed
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.errors import error_text
-from supervision.protocol import Tree
+from supervision.protocol import Tree, Trouble
 
 from . import agent_checks, certificate_checks, cluster_checks, disk_checks, host_checks, runtime_checks, shared_runtime
-from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
+from .finding import Finding, Level, failure, ok, unknown, warning
 from .permissions import BY_GATE
 
 _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
-_ADVISED: Final = re.compile(r"(.*?)(?:: `([^`]+)`|; try again)", re.DOTALL)
-"""An error that ends with the command that mends it, or that passes by itself."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
 """If one of these fields has a problem, the problem is reported already and the cluster is not asked."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
@@ -61,7 +59,7 @@ def run(context: Context) -> int:
 
     def shown() -> Iterator[Finding]:
         for each in findings(context):
-            finding = for_agent(each, root_dir, program(), program_of_root())
+            finding = msgspec.structs.replace(each, remedy=typed(each.remedy, root_dir))
             found.append(finding)
             if finding.level is not Level.OK or context.arguments.all:
                 yield finding
@@ -176,12 +174,8 @@ def _prevented(agent: Agent) -> list[str]:
 def unanswered(error: CommandError) -> Finding:
     """The finding for an agent that runs and was not asked, or does not answer. What the error advises is the remedy.
     Pure."""
-    said = str(error)
-    if error.code != NO_ANSWER:
-        return failure("agent", said.partition("; try `sudo ")[0], "sudo supervise doctor")
-    if advised := _ADVISED.fullmatch(said):
-        return failure("agent", advised[1], advised[2] or "in a few seconds, again: supervise doctor")
-    return failure("agent", said, "restart the agent: pods keep running")
+    otherwise = RESTART if error.code == NO_ANSWER else "sudo supervise doctor"
+    return failure("agent", error.cause, error.remedy or otherwise)
 
 
 def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None:
@@ -202,10 +196,10 @@ def _cluster(agent: Agent) -> Iterator[Finding]:
     return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap, gates=gates)
 
 
-def _trouble(tree: Tree | None) -> str:
+def _trouble(tree: Tree | None) -> Trouble | None:
     """What the agent says of its requests for a client certificate."""
     found = () if tree is None else tree.troubles
-    return next((trouble.text for trouble in found if trouble.service == certificate_checks.CLIENT), "")
+    return next((trouble for trouble in found if trouble.service == certificate_checks.CLIENT), None)
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:

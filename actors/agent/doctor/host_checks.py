@@ -15,6 +15,7 @@ from typing import Final
 from actors.agent import start_checks
 from actors.agent.host_files import missing_manifests
 from actors.agent.other_kubelets import kubelet_here
+from actors.agent.remedies import of_manifests, of_records
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.start import preflight, start_records
@@ -27,8 +28,6 @@ from .finding import Finding, failure, ok, unknown, warning
 OLDEST_KERNEL: Final = (4, 19)
 """The oldest long-term kernel that Kubernetes names."""
 NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
-_DAMAGED: Final = re.compile(r"please drain (?:this )?node and (?:delete|remove) .*file \"(/[^\"]+)\"")
-"""Names a state file that a start refuses."""
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
 """Fields of the configuration that have a check of their own: cgroups, swap, certificates."""
 _SYSTEMD: Final = "run/systemd/system"
@@ -144,15 +143,14 @@ def _is_free(address: str, port: int) -> bool:
 def static_pods(path: str) -> Iterator[Finding]:
     """`path`: staticPodPath. A missing directory is only a warning: it may be made later."""
     if text := missing_manifests(path):
-        real = shlex.quote(os.path.realpath(path))
-        yield warning("manifests", f"staticPodPath: {text}", f"mkdir -p {real}, or correct staticPodPath")
+        yield warning("manifests", f"staticPodPath: {text}", of_manifests(path))
 
 
 def records(state_dir: str, *, running: bool) -> Iterator[Finding]:
     """The record of the agent's starts, by which `reset` finds what they left. The next start writes it again."""
     if text := start_records.problem(state_dir):
-        remedy = "restart the agent: pods keep running" if running else "start the agent once, before `supervise reset`"
-        yield warning("records", f"{text}: `supervise reset` does not know what to remove", remedy)
+        lost = f"{text}: `supervise reset` does not know what to remove"
+        yield warning("records", lost, of_records(running=running))
 
 
 def start_problems(agent: Agent) -> Iterator[ConfigProblem]:
@@ -175,8 +173,8 @@ def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
 
 def _remedy_of(problem: ConfigProblem) -> str:
     """What mends a problem of this host."""
-    if damaged := _DAMAGED.search(problem.rule):
-        return f"drain the node, then rm {shlex.quote(damaged[1])}"
+    if problem.damaged:
+        return f"drain the node, then rm {shlex.quote(problem.damaged)}"
     return f"supervise config explain {problem.path}" if problem.path else ""
 
 

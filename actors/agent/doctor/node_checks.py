@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from actors.cert_manager.remedies import NEW_CERTIFICATE
 from supervision.time_scale import scaled
 
-from .certificate_checks import NEW_CERTIFICATE
 from .finding import Finding, failure, ok, warning
 
 SECONDS: Final = 5.0

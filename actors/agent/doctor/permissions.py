@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.cert_manager.remedies import BOOTSTRAPPERS
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
 from supervision.time_scale import scaled
 
@@ -59,10 +60,6 @@ REQUESTING: Final = tuple(
     Permission(verb, "certificatesigningrequests", group=_CERTIFICATES) for verb in ("create", "get", "watch")
 )
 """The permissions for a node's first certificate."""
-BOOTSTRAPPERS: Final = (
-    "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
-    "--group=system:bootstrappers"
-)
 
 
 def requesting(api: Any, node: str) -> Iterator[Finding]:

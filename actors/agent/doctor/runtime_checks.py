@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import re
 import resource
@@ -17,7 +16,7 @@ import msgspec
 from actors.container_runtime.errors import MissingPrograms, RuntimeSetupError
 from actors.container_runtime.host import look
 from actors.container_runtime.instance import ManagedRuntime
-from actors.container_runtime.socket_check import warning as absence
+from actors.container_runtime.socket_check import absence
 from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
 from actors.shared.config.endpoints import socket_of
@@ -68,14 +67,12 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         if wrong is None:
             yield ok(RUNTIME, "managed: the agent starts its own")
         else:
-            install = wrong.command if isinstance(wrong, MissingPrograms) else ""
-            yield failure(RUNTIME, str(wrong).partition(": install them")[0], install)
+            remedy = wrong.command if isinstance(wrong, MissingPrograms) else wrong.remedy
+            yield failure(RUNTIME, wrong.cause, remedy)
         return
     if gone := absence(endpoint):
-        denied = os.strerror(errno.EACCES) in gone
         start = _look_into(agent) if agent.managed_runtime else "systemctl start containerd, or another endpoint"
-        remedy = "sudo supervise doctor" if denied else start
-        yield failure(RUNTIME, gone.partition(": start it")[0], remedy)
+        yield failure(RUNTIME, gone.cause, "sudo supervise doctor" if gone.denied else start)
         return
     yield from _open_files(agent, endpoint)
     try:

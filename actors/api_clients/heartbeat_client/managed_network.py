@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from actors.shared.cri.cni_config import subnets_in
 from supervision.state_file import read_private
@@ -13,15 +13,28 @@ from supervision.state_file import read_private
 SOURCE: Final = "pod network"
 SERVICE: Final = "podCIDR"
 """Its name in `supervise status`; the runtime itself may consider its network fine."""
-NOT_GIVEN: Final = (
-    "the cluster has given this node no podCIDR, which the managed container runtime needs: start "
-    "kube-controller-manager with --allocate-node-cidrs, or use a runtime with the cluster's own CNI configuration"
+
+
+class NetworkProblem(NamedTuple):
+    """Why pods may not start here, and what mends it."""
+
+    cause: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.cause}: {self.remedy}"
+
+
+NOT_GIVEN: Final = NetworkProblem(
+    "the cluster has given this node no podCIDR, which the managed container runtime needs",
+    "start kube-controller-manager with --allocate-node-cidrs, or use a runtime with the cluster's own CNI "
+    "configuration",
 )
 _FILES: Final = "net.d/*.conflist"
 
 
-def problem(given: str, used: list[str]) -> str:
-    """Why pods may not start here; '' if they may.
+def problem(given: str, used: list[str]) -> NetworkProblem | None:
+    """Why pods may not start here; None if they may.
 
     `given`: podCIDRs of the node, joined by commas. `used`: networks of the runtime, none while it has none.
     """
@@ -29,11 +42,12 @@ def problem(given: str, used: list[str]) -> str:
     if not wanted:
         return NOT_GIVEN
     if used and [_clean(text) for text in used] != wanted:
-        return (
+        return NetworkProblem(
             f"the managed container runtime gives pods addresses of {', '.join(used)}, and the node's podCIDR is "
-            f"{given}: drain the node, stop the agent, `supervise reset`, start it again"
+            f"{given}",
+            "drain the node; supervise stop; supervise reset; then start it again",
         )
-    return ""
+    return None
 
 
 def read(runtime_dir: str) -> list[str]:

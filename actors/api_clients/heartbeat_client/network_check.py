@@ -18,16 +18,18 @@ class NetworkCheck:
     def __init__(self, actor: Actor, sources: FactSources, runtime_dir: str, clock: Callable[[], float]) -> None:
         """`runtime_dir`: the root directory of the managed runtime. `clock`: CLOCK_MONOTONIC seconds."""
         self._actor, self._sources, self._runtime_dir, self._clock = actor, sources, runtime_dir, clock
-        self._problem: str | None = None
+        self._reported: str | None = None
         """The last report; None: this incarnation has reported nothing yet."""
 
     def update(self, pod_cidr: str) -> None:
         """`pod_cidr`: the node's podCIDRs, joined by commas."""
         problem = managed_network.problem(pod_cidr, managed_network.read(self._runtime_dir))
-        self._sources.learn_problem(managed_network.SOURCE, problem)
-        if problem == self._problem:
+        text = "" if problem is None else str(problem)
+        self._sources.learn_problem(managed_network.SOURCE, text)
+        if text == self._reported:
             return
-        self._problem = problem
-        self._actor.tell(FORK_SERVER, ServiceState(managed_network.SERVICE, problem, self._clock()))
-        if problem:
-            self._actor.log.warning("%s", problem)
+        self._reported = text
+        cause, remedy = problem or ("", "")
+        self._actor.tell(FORK_SERVER, ServiceState(managed_network.SERVICE, cause, self._clock(), remedy))
+        if text:
+            self._actor.log.warning("%s", text)

@@ -86,7 +86,7 @@ async def translate(kept: CopiedFile, runtime: Callable[[], CriClient]) -> None:
     try:
         state = translated(file, await _containers(runtime()) if file.entries else ())
     except StateError as error:
-        raise StateError(restore_error(kept.path, error, "the CPU manager checkpoint file")) from None
+        raise StateError(*restore_error(kept.path, error, "the CPU manager checkpoint file")) from None
     kept.write(encode(state), sync=True)
 
 

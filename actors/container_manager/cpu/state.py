@@ -14,6 +14,7 @@ from actors.container_manager.topology.machine import Cpus
 from actors.shared.fnv import fnv1a_32
 from actors.shared.hardware.checksum import map_text
 from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
+from actors.shared.restore_error import DamagedStateError
 from supervision.errors import UNREADABLE
 
 CPU_STATE: Final = "cpu_manager_state"
@@ -24,7 +25,7 @@ Entries = Mapping[str, Mapping[str, Cpus]]
 """By pod UID and container: its exclusive CPUs."""
 
 
-class StateError(Exception):
+class StateError(DamagedStateError):
     """The file is damaged, or another agent's."""
 
 

@@ -35,18 +35,18 @@ class ClaimStore:
         try:
             self.claims, self._written_data = decode(raw), raw
         except ClaimCheckpointError as error:
-            raise ResourceClaimError(self._error_text(str(error))) from None
+            raise self._damaged(str(error)) from None
         self._count()
 
-    def error(self) -> str:
-        """Why the file cannot be used; '' if it can, or does not exist."""
+    def error(self) -> ResourceClaimError | None:
+        """Why the file cannot be used; None if it can, or does not exist."""
         try:
             decode(self._read() or encode(Claims()))
         except ClaimCheckpointError as error:
-            return self._error_text(str(error))
+            return self._damaged(str(error))
         except ResourceClaimError as error:
-            return str(error)
-        return ""
+            return error
+        return None
 
     def _read(self) -> bytes | None:
         """None: there is no file. Raises ResourceClaimError."""
@@ -55,14 +55,15 @@ class ClaimStore:
         except FileNotFoundError:
             return None
         except NotAFileError as error:
-            raise ResourceClaimError(self._error_text(str(error.strerror))) from None
+            raise self._damaged(str(error.strerror)) from None
         except OSError as error:  # the file may be valid: do not advise the operator to delete it
             raise ResourceClaimError(f"{self.path}: {error_reason(error)}") from None
 
-    def _error_text(self, text: str) -> str:
+    def _damaged(self, text: str) -> ResourceClaimError:
         """The kubelet's error at its start, with the file and a remedy."""
         advice = f'please drain this node and delete the file "{self.path}" before restarting the agent'
-        return f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
+        whole = f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
+        return ResourceClaimError(whole, str(self.path))
 
     def save(self, claims: Claims, what: str = "ResourceClaim state") -> None:
         """Raises ResourceClaimError, and changes nothing then."""

@@ -17,6 +17,7 @@ from .listening_sockets import listening
 
 RETRY_SECONDS: Final = 5.0
 """Seconds between attempts, as in the kubelet. The rest of the agent does not wait for the port."""
+_PREFIX: Final = "port "
 Serve = Callable[[list[socket.socket]], Awaitable[None]]
 
 
@@ -36,8 +37,14 @@ async def serve_port(actor: Actor, address: str, port: int, backlog: int, serve:
 def refused(address: str, port: int, error: OSError) -> ServiceState:
     """The state of a port that cannot be listened on."""
     where = f"{address or '*'}:{port}"
-    return ServiceState(_name(port), f"cannot listen on {where}: {error_reason(error)}", time.monotonic())
+    remedy = f"ss -ltnp 'sport = :{port}': end who listens, or set another port"
+    return ServiceState(_name(port), f"cannot listen on {where}: {error_reason(error)}", time.monotonic(), remedy)
+
+
+def is_port(service: str) -> bool:
+    """Whether the trouble of this service is that of a port."""
+    return service.startswith(_PREFIX)
 
 
 def _name(port: int) -> str:
-    return f"port {port}"
+    return f"{_PREFIX}{port}"

@@ -18,6 +18,8 @@ class ConfigProblem(msgspec.Struct, frozen=True):
     """The rule."""
     source: str = ""
     """The source of the value: a file with line, or a flag."""
+    damaged: str = ""
+    """The path of a damaged state file, which keeps the agent from starting until it is deleted."""
 
     def __str__(self) -> str:
         subject = self.path + (f" = {self.value}" if self.value else "")

@@ -34,7 +34,12 @@ T = TypeVar("T")
 
 
 class ResourceClaimError(Exception):
-    """A claim cannot be used now; the text has the reason."""
+    """A claim cannot be used now; the text has the reason. `damaged`: the path of the file of all claims if it is to be
+    deleted."""
+
+    def __init__(self, text: str, damaged: str = "") -> None:
+        super().__init__(text)
+        self.damaged = damaged
 
 
 class ClaimName(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ def test_without_anything_wrong_there_is_no_reason() -> None:
     [
         (-360, 5, "/c.pem ends on 2026-05-06 00:00 UTC, and no other has taken its place"),
         (-360, -1, "/c.pem expired on 2026-04-30 00:00 UTC"),
-        (1, 9, "/c.pem is valid from 2026-05-02 00:00 UTC only: is the clock right?"),
+        (1, 9, "/c.pem is valid from 2026-05-02 00:00 UTC only"),
         (-29, 3, "/c.pem ends on 2026-05-04 00:00 UTC, and no other has taken its place"),
         (-360, 8, ""),
         (-1, 1, ""),
@@ -60,12 +60,13 @@ def test_a_configuration_that_was_refused_degrades_the_agent() -> None:
     flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",))
     context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
     (found,) = agent_reasons(context, tree())
-    assert str(found) == "configuration: not in force, see `supervise config history`: maxPods = -4: must be 0 or more"
+    assert str(found) == "configuration: not in force: maxPods = -4: must be 0 or more"
+    assert found.remedy.startswith("supervise config history; ")
 
 
 def test_settings_that_wait_for_a_restart_are_named() -> None:
     assert said(waiting=("port", "address")) == [
-        "configuration: port, address changed: restart the agent, pods keep running"
+        "configuration: port, address changed, and acts only after a restart of the agent"
     ]
 
 

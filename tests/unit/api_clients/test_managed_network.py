@@ -20,7 +20,7 @@ from actors.api_clients.heartbeat_client.managed_network import NOT_GIVEN, probl
     ],
 )
 def test_the_nodes_own_network_has_no_problem(given: str, used: list[str]) -> None:
-    assert problem(given, used) == ""
+    assert problem(given, used) is None
 
 
 def test_a_node_without_a_network_gets_a_remedy() -> None:
@@ -29,9 +29,10 @@ def test_a_node_without_a_network_gets_a_remedy() -> None:
 
 def test_addresses_of_another_network_are_reported_with_the_way_out() -> None:
     said = problem("10.2.0.0/24", ["10.1.0.0/24"])
-    assert "10.1.0.0/24" in said
-    assert "10.2.0.0/24" in said
-    assert "supervise reset" in said
+    assert said is not None
+    assert "10.1.0.0/24" in said.cause
+    assert "10.2.0.0/24" in said.cause
+    assert "supervise reset" in said.remedy
 
 
 def test_networks_are_read_from_existing_files(tmp_path: Path) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from actors.container_runtime.socket_check import warning
+from actors.container_runtime.socket_check import absence
 
 
 def test_an_accepting_socket_has_no_problem(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "sock"))
         listening.listen()
-        assert warning(f"unix://{tmp_path}/sock") == ""
+        assert absence(f"unix://{tmp_path}/sock") is None
 
 
 def test_a_runtime_that_is_missing_stopped_or_no_socket_is_distinguished(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_runtime_that_is_missing_stopped_or_no_socket_is_distinguished(tmp_pat
     with socket.socket(socket.AF_UNIX) as ended:
         ended.bind(str(tmp_path / "dead"))
     for name, words in (("none", "there is no"), ("file", "is not a socket"), ("dead", "nothing answers there")):
-        text = warning(f"unix://{tmp_path}/{name}")
+        text = str(absence(f"unix://{tmp_path}/{name}"))
         assert f"{tmp_path}/{name}" in text
         assert words in text
         assert "--container-runtime-endpoint=managed" in text
@@ -28,4 +28,4 @@ def test_a_runtime_that_is_missing_stopped_or_no_socket_is_distinguished(tmp_pat
 
 def test_a_path_through_a_file_has_a_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "Not a directory" in warning(f"unix://{tmp_path}/file/sock")
+    assert "Not a directory" in str(absence(f"unix://{tmp_path}/file/sock"))

@@ -30,6 +30,7 @@ from actors.agent.doctor.finding import Finding, Level, failure, ok, warning
 from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.config_controller.messages import Flagz
 from actors.container_runtime.errors import MissingPrograms
+from actors.container_runtime.socket_check import Absence
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
@@ -105,16 +106,13 @@ def test_a_certificate_is_awaited_only_while_there_is_no_kubeconfig(
 @pytest.mark.parametrize(
     ("trouble", "remedy"),
     [
-        ("", "kubectl certificate approve NAME"),
-        ("request csr-1a is pending; to approve it: kubectl certificate approve csr-1a, for 5s", "approve csr-1a"),
-        ("request csr-1a is pending; to approve it: kubectl certificate approve csr-1a", "approve csr-1a"),
-        ("Unauthorized (the credentials have expired)", "kubeadm token create"),
-        ('Forbidden: User "system:bootstrap:abcdef" cannot', "--clusterrole=system:node-bootstrapper"),
-        ("the signer has denied it", "supervise logs cert_manager"),
+        (None, "kubectl get csr; kubectl certificate approve NAME"),
+        (Trouble("client certificate", "Unauthorized", 5.0, "cert_manager", "kubeadm"), "kubeadm"),
+        (Trouble("client certificate", "the signer has denied it", 5.0, "x"), "supervise logs cert_manager"),
     ],
 )
-def test_the_remedy_of_a_missing_certificate_follows_what_the_request_met(
-    tmp_path: Path, trouble: str, remedy: str
+def test_the_remedy_of_a_missing_certificate_is_that_of_the_agent(
+    tmp_path: Path, trouble: Trouble | None, remedy: str
 ) -> None:
     agent = Agent(
         root_dir=str(tmp_path), cert_dir=str(tmp_path), standalone=False,
@@ -122,16 +120,15 @@ def test_the_remedy_of_a_missing_certificate_follows_what_the_request_met(
     )  # fmt: skip
     every = [one for each in checks(agent, running=True, trouble=trouble) for one in each]
     (found,) = [one for one in every if one.subject == "client certificate"]
-    assert found.level is Level.FAILURE
-    assert trouble in found.text
-    assert remedy in found.remedy
-    assert not found.remedy.endswith(",")
+    assert (found.level, found.remedy) == (Level.FAILURE, remedy)
+    assert trouble is None or trouble.text in found.text
 
 
 def test_a_rotation_that_fails_is_reported_beside_the_certificate(pem: Path, tmp_path: Path) -> None:
     (tmp_path / "kubelet-client-current.pem").write_bytes(pem.read_bytes())
     agent = Agent(root_dir=str(tmp_path), cert_dir=str(tmp_path), standalone=False, kubeconfig=str(tmp_path / "none"))
-    every = [one for each in checks(agent, running=True, trouble="Forbidden: no") for one in each]
+    trouble = Trouble("client certificate", "Forbidden: no", 5.0, "cert_manager")
+    every = [one for each in checks(agent, running=True, trouble=trouble) for one in each]
     assert [one.level for one in every if one.subject == "client certificate"] == [Level.OK, Level.WARNING]
 
 
@@ -142,7 +139,9 @@ def test_a_missing_runtime_is_a_failure(tmp_path: Path) -> None:
 
 
 def test_the_error_of_a_socket_that_may_not_be_opened_names_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: f"{endpoint}: Permission denied")
+    monkeypatch.setattr(
+        runtime_checks, "absence", lambda endpoint: Absence(f"{endpoint}: Permission denied", denied=True)
+    )
     (found,) = runtime(Agent(runtime_endpoint="unix:///run/c.sock"), running=False)
     assert (found.level, found.remedy) == (Level.FAILURE, "sudo supervise doctor")
 
@@ -155,7 +154,7 @@ def test_a_runtime_that_a_signal_has_stopped_is_continued(tmp_path: Path, monkey
     code = "import os, signal, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); "
     stopping = "os.kill(os.getpid(), signal.SIGSTOP)"
     monkeypatch.setattr(runtime_checks, "_ask_runtime", silent)
-    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: "")
+    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: None)
     with subprocess.Popen([sys.executable, "-c", code + stopping, str(path)]) as process:
         try:
             os.waitid(os.P_PID, process.pid, os.WSTOPPED)
@@ -176,7 +175,7 @@ def test_a_managed_runtime_is_not_searched_in_systemd(
     agent = Agent(root_dir=str(tmp_path), runtime_endpoint=f"unix://{tmp_path}/none.sock", managed_runtime=managed)
     monkeypatch.setattr(runtime_checks, "_ask_runtime", silent)
     found = list(runtime(agent, running=True))
-    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: "")
+    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: None)
     found += runtime(agent, running=True)
     assert len(found) == 2
     for one in found:
@@ -245,10 +244,10 @@ def test_a_start_that_would_be_refused_is_advised_only_once_its_cause_is_correct
 
 @pytest.mark.parametrize("condition", ["MemoryPressure", "DiskPressure", "PIDPressure"])
 def test_a_pressure_of_the_node_is_a_failure_with_what_ends_it(condition: str) -> None:
-    trouble = Trouble(condition, "x is 5, below 10%", 60.0, "eviction_manager")
+    trouble = Trouble(condition, "x is 5, below 10%", 60.0, "eviction_manager", "free space")
     (found,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[], troubles=[trouble]))
     assert (found.level, found.text) == (Level.FAILURE, f"{condition}: x is 5, below 10%, for 1m")
-    assert found.remedy.partition(" ")[0] in ("ps", "free")
+    assert (found.subject, found.remedy) == ("pressure", "free space")
 
 
 def test_each_refused_manifest_is_a_warning() -> None:
@@ -310,7 +309,7 @@ def test_a_configuration_that_is_not_in_force_is_reported_unless_its_problems_ar
 
 
 def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
-    trouble = Trouble("podCIDR", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24: drain the node", 3.0, "heartbeat")
+    trouble = Trouble("podCIDR", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24", 3.0, "heartbeat", "drain the node")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[trouble])
     assert list(agent_checks.tree(found)) == [
         failure("pod network", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24", "drain the node")
@@ -318,12 +317,12 @@ def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
 
 
 def test_each_reason_of_status_has_a_remedy() -> None:
-    taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
+    taken = Trouble("port 10250", "cannot listen", 3.0, "node_server", "ss -ltnp: end who listens")
     looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
     other = Trouble("systemd-logind", "does not answer", 3.0, "shutdown_manager")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[taken, looked_at, other])
     port, stopped, logind = sorted(agent_checks.tree(found, {5}), key=lambda one: one.text.partition("port")[1])[::-1]
-    assert (port.level, port.remedy.partition(":")[0]) == (Level.FAILURE, "ss -ltnp 'sport = ")
+    assert (port.subject, port.level, port.remedy) == ("ports", Level.FAILURE, "ss -ltnp: end who listens")
     assert {stopped.remedy, logind.remedy} == {
         "kill -CONT 5, or wait: its supervisor replaces it",
         "supervise incidents --full; supervise logs shutdown_manager",
@@ -407,23 +406,21 @@ def test_a_pod_that_is_still_there_a_minute_after_its_grace_period_is_a_warning(
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "said", "remedy"),
+    ("error", "remedy"),
     [
-        (REFUSED, "no way in; try `sudo supervise doctor`", "no way in", "sudo supervise doctor"),
-        (NO_ANSWER, "it does not answer", "it does not answer", "restart the agent: pods keep running"),
-        (NO_ANSWER, "pid 7 is stopped by a signal: `kill -CONT 7`", "pid 7 is stopped by a signal", "kill -CONT 7"),
-        (NO_ANSWER, "it is starting; try again", "it is starting", "in a few seconds, again: supervise doctor"),
+        (CommandError(REFUSED, "no way in", "sudo supervise doctor", "; try "), "sudo supervise doctor"),
+        (CommandError(REFUSED, "it is not trusted"), "sudo supervise doctor"),
+        (CommandError(NO_ANSWER, "it does not answer"), "restart the agent: pods keep running"),
+        (CommandError(NO_ANSWER, "pid 7 is stopped by a signal", "kill -CONT 7"), "kill -CONT 7"),
     ],
 )
-def test_an_agent_that_does_not_answer_has_the_remedy_that_its_error_names(
-    code: int, error: str, said: str, remedy: str
-) -> None:
+def test_an_agent_that_does_not_answer_has_the_remedy_that_its_error_names(error: CommandError, remedy: str) -> None:
     class Closed:
         def tree(self) -> Tree:
-            raise CommandError(code, error)
+            raise error
 
     (found,) = findings(cast(Context, Closed()))
-    assert (found.level, found.text, found.remedy) == (Level.FAILURE, said, remedy)
+    assert (found.level, found.text, found.remedy) == (Level.FAILURE, error.cause, remedy)
 
 
 def test_a_missing_file_is_reported_once(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from actors.shared.api.kubeconfig import KubeconfigError, check, check_file, loa
 from tests.support.certificates import Authority
 
 
-
 def _pairs() -> list[tuple[bytes, bytes]]:
     """A certificate and its key, twice."""
     with tempfile.TemporaryDirectory() as directory:

@@ -1,0 +1,41 @@
+"""What mends problems that both `supervise status` and `supervise doctor` find."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from actors.shared.kube.names import SOURCE_API
+
+RESTART: Final = "restart the agent: pods keep running"
+TAKE_BACK: Final = "supervise config history; supervise config rollback HASH"
+"""For a configuration that is not in force."""
+MEND_MANIFEST: Final = "mend the file; the agent reads it again by itself"
+SET_CLOCK: Final = "set the clock: timedatectl"
+RESOLVER: Final = "mend the file, or set resolvConf to the file that this host has"
+
+
+def of_serving(path: str, *, given: bool) -> str:
+    """For a serving certificate. `given`: by the operator."""
+    if given:
+        return "renew it, or set tlsCertFile to another file"
+    return f"rm {shlex.quote(path)}: the agent makes another"
+
+
+def of_manifests(path: str) -> str:
+    """For a staticPodPath that is not there."""
+    return f"mkdir -p {shlex.quote(os.path.realpath(path))}, or correct staticPodPath"
+
+
+def of_records(*, running: bool) -> str:
+    """For the record of the agent's starts, which the next start writes again."""
+    return RESTART if running else "start the agent once, before `supervise reset`"
+
+
+def unread(sources: Sequence[str]) -> str:
+    """For sources of pods that have not been read yet. Only the connection to the API server keeps its pods back."""
+    if tuple(sources) == (SOURCE_API,):
+        return "supervise logs kube_client: why the API server does not give them"
+    return "supervise logs pod_config"
