@@ -149,8 +149,8 @@ def decode_versioned(raw: bytes, kind: type[T], version: int) -> T:
 
 
 class StateFile(Generic[T]):
-    """A value in a private file. A file that is damaged or of another version is renamed to `<name>.damaged`, if the
-    disk lets it."""
+    """A value in a private file. Its owner, by `load`, renames a file that is damaged or of another version to
+    `<name>.damaged`, if the disk lets it; `read` is for others, and changes nothing."""
 
     def __init__(self, path: Path | str, kind: type[T], version: int = 1, *, sync: bool = True) -> None:
         self.path = Path(path)
@@ -159,12 +159,23 @@ class StateFile(Generic[T]):
     def load(self) -> T | None:
         """The value; None if there is no file. Raises OSError; DamagedError, which says what became of the file."""
         try:
-            raw = read_private(self.path)
-            return decode_versioned(raw, self._kind, self._version)
-        except FileNotFoundError:
-            return None
+            return self._value()
         except (DamagedError, NotAFileError) as error:
             raise DamagedError(f"{self.path} is damaged{self._set_aside()}: {error_reason(error)}") from None
+
+    def read(self) -> T | None:
+        """The same, and the file stays where it is. Raises OSError, DamagedError."""
+        try:
+            return self._value()
+        except (DamagedError, NotAFileError) as error:
+            raise DamagedError(f"{self.path} is damaged: {error_reason(error)}") from None
+
+    def _value(self) -> T | None:
+        """Raises OSError, DamagedError."""
+        try:
+            return decode_versioned(read_private(self.path), self._kind, self._version)
+        except FileNotFoundError:
+            return None
 
     def _set_aside(self) -> str:
         try:

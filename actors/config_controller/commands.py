@@ -103,15 +103,17 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
         raise CommandError(REFUSED, text) from None
     except OSError as error:
         raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}")]) from None
-    return ConfigCheckpoints(directory)
+    return ConfigCheckpoints(directory, owned=False)
 
 
 def _no_history(store: ConfigCheckpoints) -> str:
     """Why there is no history."""
+    begins = "so the history is lost; the next start of the agent begins a new one"
+    if damaged := store.take_damaged():
+        return f"{store.directory / damaged[0]} is damaged, {begins}"
     damaged_path = store.directory / "state.json.damaged"
     if damaged_path.exists():
-        text = "was damaged and set aside, so the history is lost; the next start of the agent begins a new one"
-        return f"{damaged_path} {text}"
+        return f"{damaged_path} was damaged and set aside, {begins}"
     return f"{store.directory}: no configuration has been in force there yet: is this the --root-dir of the agent?"
 
 

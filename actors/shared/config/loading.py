@@ -79,7 +79,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
 
 def _in_force(flags: dict[str, Any]) -> tuple[list[Document], list[str], list[ConfigProblem]] | None:
     """The same as `_read`, for the configuration in force; None without its checkpoint."""
-    store = ConfigCheckpoints(checkpoint_dir(flags))
+    store = ConfigCheckpoints(checkpoint_dir(flags), owned=False)
     layers = store.layers(store.state().current)
     return None if layers is None else (layers.documents(), [], [])
 

@@ -54,15 +54,22 @@ def test_further_problems_of_a_refused_configuration_stand_below_the_first_one(s
     assert first.index("one: wrong") == second.index("two: wrong")
 
 
-def test_a_damaged_history_is_called_damaged_and_not_empty(store, tmp_path, capsys):
+def test_a_damaged_history_is_called_damaged_and_stays_as_it_is(store, tmp_path, capsys):
     (store.directory / "state.json").write_text("garbage")
-    for _ in range(2):
-        assert do(tmp_path, "history") == 0
-        out, err = capsys.readouterr()
-        assert out.startswith("in force: -")
-        assert "state.json.damaged was damaged and set aside, so the history is lost" in err
-    do(tmp_path, "rollback")
-    assert "the history is lost" in capsys.readouterr().err
+    before = sorted(store.directory.iterdir())
+    for words in (["history"], ["rollback"], ["history"]):
+        do(tmp_path, *words)
+        assert "state.json is damaged, so the history is lost" in capsys.readouterr().err
+    assert (store.directory / "state.json").read_text() == "garbage"
+    assert sorted(store.directory.iterdir()) == before
+
+
+def test_a_history_that_the_agent_has_set_aside_is_named(store, tmp_path, capsys):
+    (store.directory / "state.json").replace(store.directory / "state.json.damaged")
+    assert do(tmp_path, "history") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("in force: -")
+    assert "state.json.damaged was damaged and set aside, so the history is lost" in err
 
 
 def test_the_directory_may_be_a_word_of_its_own(store, tmp_path, capsys):

@@ -4,7 +4,7 @@
     <hash>.json           the layers of one configuration, as they were read
     requests/rollback     written by `supervise config rollback`, read by the config controller
 
-A damaged file is renamed and never fatal.
+A damaged file is never fatal; the config controller and the start rename it.
 """
 
 from __future__ import annotations
@@ -99,8 +99,9 @@ def layers_of(documents: Sequence[Document]) -> Layers:
 class ConfigCheckpoints:
     """The directory. Reading never raises."""
 
-    def __init__(self, directory: str) -> None:
-        self.directory = Path(directory)
+    def __init__(self, directory: str, *, owned: bool = True) -> None:
+        """`owned`: by this process, which renames damaged files; others only read."""
+        self.directory, self._owned = Path(directory), owned
         self._damaged: list[str] = []
 
     def prepare(self) -> None:
@@ -109,7 +110,7 @@ class ConfigCheckpoints:
             (self.directory / REQUESTS).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def take_damaged(self) -> list[str]:
-        """The names of the files renamed as damaged since the last call."""
+        """The names of the files that were damaged since the last call; an owner has renamed them."""
         damaged_files, self._damaged = self._damaged, []
         return damaged_files
 
@@ -149,7 +150,8 @@ class ConfigCheckpoints:
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         try:
-            return StateFile(self.directory / name, kind, VERSION).load()
+            file = StateFile(self.directory / name, kind, VERSION)
+            return file.load() if self._owned else file.read()
         except DamagedError:
             self._damaged.append(name)
         except OSError:
