@@ -181,13 +181,12 @@ class ContainerActions:
         last = self.newest(container.name)
         if last is None:
             older = self.runtime.newest(container.name)
-            if older is None and container.name in self.lost and ends_when_lost(self.pod, container, init=False):
+            if older is not None:
+                return self._follow(container, older)
+            if container.name in self.lost and ends_when_lost(self.pod, container, init=False):
                 return False
-            ended = older is not None and older.state is CriContainerState.EXITED
-            if older is None or not ended or self._is_restarted(container, older, init=False):
-                self._start(container)
-                return True
-            return False
+            self._start(container)
+            return True
         if last.state is CriContainerState.EXITED:
             if not self._is_restarted(container, last, init=False):
                 return False
@@ -197,6 +196,18 @@ class ContainerActions:
             self._not_running(last)
             return True
         return self._keep_or_kill(container, last)
+
+    def _follow(self, container: Container, older: CriContainer) -> bool:
+        """Decide for a container of an earlier sandbox. One that must run once and runs still, as the sandbox is lost,
+        has had its run: the API server takes no status in which it runs again. Rules need its exit code."""
+        ended = older.state is CriContainerState.EXITED or older.id in self.restarting
+        begun = older.state is not CriContainerState.CREATED
+        if begun and not ended and not _restarts(self.pod, container):
+            return bool(container.restartPolicyRules)
+        if ended and not self._is_restarted(container, older, init=False):
+            return False
+        self._start(container)
+        return True
 
     def _keep_or_kill(self, container: Container, last: CriContainer) -> bool:
         """Keep a running container, unless its definition changed or it is unhealthy."""

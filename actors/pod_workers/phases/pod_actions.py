@@ -112,10 +112,11 @@ def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> boo
 
 def _runs_again(pod: Pod, container: Container, runtime: PodRuntime, restarting: AbstractSet[str]) -> bool:
     """Whether this container would run in a new sandbox. A container that never ended is lost with the old sandbox, and
-    runs again unless its policy is Never. One that was never there has not run: only the policy of its pod may be the
-    end of it, as of any container of a pod that must run once."""
+    runs again unless its policy is Never. One that has not begun has not run: only the policy of its pod may be the end
+    of it, as of any container of a pod that must run once."""
     last = runtime.newest(container.name)
-    if last is None and pod.spec.restartPolicy != "Never":
+    begun = last is not None and last.state is not CriContainerState.CREATED
+    if not begun and pod.spec.restartPolicy != "Never":
         return True
     if last is None or last.state is not CriContainerState.EXITED:
         return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)

@@ -427,6 +427,19 @@ ROWS = [
         ),
     ),
     Row(
+        "a container that must run once does not run again beside one that its own policy restarts",
+        "the API server: a terminated container may not leave that state where no policy restarts it",
+        pod(c("a"), c("b", restartPolicy="Always"), restartPolicy="Never"),
+        (
+            does(lambda on: on.fake.lose_sandbox(on.sandbox().id)),
+            waits(30),
+            asked_times("CreateContainer a", 1),
+            asked_times("CreateContainer b", 2),
+            shows({"phase": "Running", "containers.a": "terminated 0 Completed", "containers.b": "running"}),
+        ),
+        known="the kubelet leaves the pod without a sandbox",
+    ),
+    Row(
         "with OnFailure, containers that succeeded before a lost sandbox do not run again",
         "subsystems 8.1",
         pod(c("a"), c("b"), restartPolicy="OnFailure"),

@@ -10,7 +10,7 @@ import pytest
 from actors.pod_workers.phases.pod_actions import choose_sandbox, compute_actions, lost_with_sandbox
 from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
-from actors.shared.kube.container import Container
+from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes
 from actors.shared.kube.pod import Pod, PodSpec
 from tests.support.pod_states import NOW, box, pod, ran, runtime
 
@@ -77,6 +77,7 @@ def test_a_lost_init_container_ends_only_a_pod_that_must_not_run_it_again() -> N
     ("policy", "before", "again"),
     [
         ("Always", (ran("i"),), True), ("OnFailure", (ran("i"),), True), ("Never", (ran("i"),), False),
+        ("Always", (ran("i", S.EXITED), ran("a", S.CREATED)), True),
         ("Always", (ran("i", S.EXITED), ran("a")), False), ("Always", (ran("i", S.EXITED), ran("a", S.EXITED)), False),
     ],
 )  # fmt: skip
@@ -88,3 +89,40 @@ def test_a_container_that_must_run_once_and_has_not_begun_is_not_lost_with_the_s
     actions = compute_actions(wanted, runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0)
     assert (actions.create_sandbox, actions.done) == (again, not again)
     assert [start.container.name for start in actions.start] == (["i"] if again else [])
+
+
+_RULES = [ContainerRestartRule(action="Restart")]
+
+
+@pytest.mark.parametrize(
+    ("own", "rules", "state", "again"),
+    [
+        (None, [], S.RUNNING, False), ("Never", [], S.RUNNING, False), ("Never", _RULES, S.RUNNING, False),
+        ("Never", [], S.UNKNOWN, False), ("Never", [], S.CREATED, True), ("OnFailure", [], S.RUNNING, True),
+    ],
+)  # fmt: skip
+def test_a_container_that_must_run_once_has_had_its_run_if_it_runs_as_the_sandbox_of_its_neighbour_is_lost(
+    own: Any, rules: list[ContainerRestartRule], state: CriContainerState, again: bool
+) -> None:
+    once = Container(name="a", restartPolicy=own, restartPolicyRules=rules)
+    spec = PodSpec(containers=[once, Container(name="b", restartPolicy="Always")], restartPolicy="Never")
+    before = (ran("a", state), ran("b"))
+    actions = compute_actions(Pod(spec=spec), runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0)
+    assert actions.create_sandbox
+    assert [start.container.name for start in actions.start] == (["a", "b"] if again else ["b"])
+
+
+def test_rules_decide_about_a_container_of_a_lost_sandbox_once_its_exit_code_is_known() -> None:
+    def after(code: int) -> tuple[bool, list[str]]:
+        rule = ContainerRestartRule(action="Restart", exitCodes=ExitCodes(operator="In", values=[42]))
+        wanted = Pod(
+            spec=PodSpec(
+                containers=[Container(name="a", restartPolicy="Never", restartPolicyRules=[rule])],
+                restartPolicy="Never",
+            )
+        )
+        ended = msgspec.structs.replace(ran("a", S.EXITED, exit_code=code), sandbox_id="old")
+        actions = compute_actions(wanted, runtime(ended, boxes=(box(1),)), Verdicts(), NOW + 1000, 300.0)
+        return actions.done, [start.container.name for start in actions.start]
+
+    assert [after(42), after(143)] == [(False, ["a"]), (True, [])]
