@@ -123,7 +123,8 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     timeout_seconds: float = 2.0
     """The function's own time limit."""
     stacks_file: str = ""
-    """Where the program writes its stacks, `{pid}` for its process; empty: into its log."""
+    """Where the program writes its stacks, `{pid}` for its process, in a directory of its own: those of its last
+    processes are kept. Empty: into its log."""
 
 
 SUPERVISOR: Final = "supervision.supervisor.supervisor:Supervisor"

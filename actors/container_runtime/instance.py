@@ -46,6 +46,11 @@ class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.root}/data"
 
     @property
+    def temporary(self) -> str:
+        """Temporary files of containerd, and its stacks."""
+        return f"{self.root}/temporary"
+
+    @property
     def containerd_state(self) -> str:
         return f"{self.state}/state"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-
 from supervision.spec import ChildSpec, ProgramProbe
 
 from .declaration import POLICY
@@ -22,12 +20,12 @@ def child_spec(instance: ManagedRuntime, host: RuntimeHost) -> ChildSpec:
     return ChildSpec(
         name=CONTAINER_RUNTIME,
         program=argv(instance, host),
-        environment={"PATH": host.search_path},
+        environment={"PATH": host.search_path, "TMPDIR": instance.temporary},
         ready_socket=instance.socket,
         probe=ProgramProbe(
             function="actors.shared.cri.liveness:serves",
             arguments={"path": instance.socket},
-            stacks_file=f"{tempfile.gettempdir()}/containerd.{{pid}}.stacks.log",
+            stacks_file=f"{instance.temporary}/containerd.{{pid}}.stacks.log",
         ),
         log_file=instance.log_file,
         policy=POLICY,

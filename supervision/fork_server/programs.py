@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
-from typing import NoReturn
+from contextlib import suppress
+from typing import Final, NoReturn
 
 from ..process.blackbox import BlackBox
 from ..spec import ChildSpec
 from .signals import before_program
 
 EXIT_NOT_EXECUTED = 127
+KEPT_STACKS: Final = 5
 _OWN_VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
 
 
@@ -19,11 +22,32 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
     try:
         os.setsid()
         _redirect(spec.log_file)
+        if spec.probe is not None and spec.probe.stacks_file:
+            prepare_stacks(spec.probe.stacks_file)
         before_program()
         os.execvpe(spec.program[0], spec.program, _environment(spec))  # noqa: S606 - argv, no shell
     except OSError as error:
         blackbox.record("", error)
     os._exit(EXIT_NOT_EXECUTED)
+
+
+def prepare_stacks(file: str) -> None:
+    """Make the directory of the program's stacks, and keep the newest ones. `file`: as in ProgramProbe. Raises
+    OSError."""
+    directory, _, name = file.rpartition("/")
+    os.makedirs(directory, 0o700, exist_ok=True)
+    pattern = re.compile("[0-9]+".join(re.escape(part) for part in name.split("{pid}")))
+    paths = [entry.path for entry in os.scandir(directory) if pattern.fullmatch(entry.name)]
+    for path in sorted(paths, key=_written_at)[:-KEPT_STACKS]:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _written_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _environment(spec: ChildSpec) -> dict[str, str]:

@@ -147,10 +147,9 @@ def test_an_unresponsive_runtime_dumps_its_stacks_before_it_is_killed(
         assert asyncio.run(started(runtime, container)) == before
         (incident,) = incidents(runtime.base / "incidents")
         assert (incident["name"], incident["cause"]) == (CONTAINER_RUNTIME, "hang")
-        stacks = Path(tempfile.gettempdir(), f"containerd.{incident['pid']}.stacks.log")
+        stacks = Path(runtime.instance.temporary, f"containerd.{incident['pid']}.stacks.log")
         assert f"its stacks, if it wrote any, are in {stacks}" in str(incident["detail"])
         assert "goroutine 1 [" in stacks.read_text()
-        stacks.unlink()
 
 
 def test_an_ordered_restart_ends_a_hanging_start_and_is_no_incident(runtime: RealRuntime, tmp_path: Path) -> None:
