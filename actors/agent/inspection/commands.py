@@ -80,8 +80,25 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
 
 def _namespace(parser: argparse.ArgumentParser) -> None:
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("-n", "--namespace", default="", help="only of this namespace")
+    one.add_argument("-n", "--namespace", action=_Namespace, default="", help="only of this namespace")
     one.add_argument("-A", "--all-namespaces", action="store_true", help="of all: as without -n")
+
+
+class _Namespace(argparse.Action):
+    """A namespace, as with kubectl. `-n` is a count of lines to other commands: after it a number alone is refused."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string == "-n" and values.isdecimal():
+            lines, named = f"`{parser.prog} | tail -n {values}`", f"--namespace={values}"
+            text = f"a namespace is meant; the last {values} lines: {lines}; a namespace of this name: {named}"
+            raise argparse.ArgumentError(self, text)
+        setattr(namespace, self.dest, values)
 
 
 def _no_headers(parser: argparse.ArgumentParser) -> None:
