@@ -57,6 +57,17 @@ def test_each_sender_may_have_one_large_message_on_its_way() -> None:
     assert third.refused is None, "what was closed does not count"
 
 
+def test_a_sender_that_closes_one_of_its_connections_has_one_limit_still() -> None:
+    owner: Any = None
+    inbox = Inbox(owner)
+    first, second = _opened(inbox, 7), _opened(inbox, 7)
+    inbox.closed(first, None)
+    _receive(inbox, second, MAX_BYTES - 10)
+    third = _opened(inbox, 7)
+    _receive(inbox, third, 11)
+    assert "pid 7 has begun large messages" in str(third.refused)
+
+
 class Dispatched:
     """The process of an actor that notes its messages."""
 

@@ -83,6 +83,16 @@ def test_a_name_that_is_retired_is_gone(names: Names) -> None:
     assert caught.value.gone
 
 
+def test_an_actor_gives_up_an_alias_of_its_own_and_none_that_another_has_taken(names: Names) -> None:
+    with names.listen("a", 1), names.listen("b", 1):
+        names.publish("a", 1, "alias")
+        names.unpublish("b", 1, "alias")
+        assert names.identity("alias") != 0
+        names.unpublish("a", 1, "alias")
+        assert names.identity("alias") == 0
+        names.unpublish("a", 1, "alias")  # there is none any more
+
+
 def test_the_directory_is_private(tmp_path: Path) -> None:
     path = tmp_path / "names"
     path.mkdir(mode=0o777)
