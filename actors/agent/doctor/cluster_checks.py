@@ -41,11 +41,17 @@ _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 
 def cluster(
-    kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = False, gates: Collection[str] = ()
+    kubeconfig: str,
+    node: str,
+    stored: str = "",
+    *,
+    bootstrap: bool = False,
+    gates: Collection[str] = (),
+    running: bool = True,
 ) -> Iterator[Finding]:
     """All checks with this kubeconfig, for the node of this name. `stored`: path of the client certificate that the
     agent obtained. `bootstrap`: the kubeconfig only serves to obtain that certificate. `gates`: feature gates that are
-    on, of those that need rights of their own."""
+    on, of those that need rights of their own. `running`: an agent runs here."""
     from kubernetes import client
     from kubernetes.config import ConfigException, load_kube_config
 
@@ -65,7 +71,7 @@ def cluster(
         ended = shown is not None and _is_invalid(shown)
         with client.ApiClient(settings) as api:
             api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
-            for found in _check_server(api, settings.host, node, gates, bootstrap=bootstrap):
+            for found in _check_server(api, settings.host, node, gates, bootstrap=bootstrap, running=running):
                 if not (ended and "401" in found.text):  # the check of the certificate reports the cause
                     yield found
 
@@ -86,7 +92,9 @@ def _is_invalid(shown: ShownCertificate) -> bool:
     return of_pem(CLIENT, shown.where, shown.pem, datetime.now(UTC), NEW_CERTIFICATE).level is Level.FAILURE
 
 
-def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, bootstrap: bool) -> Iterator[Finding]:
+def _check_server(
+    api: Any, server: str, node: str, gates: Collection[str], *, bootstrap: bool, running: bool
+) -> Iterator[Finding]:
     from kubernetes import client
     from kubernetes.client import ApiException
     from urllib3.exceptions import HTTPError
@@ -107,7 +115,13 @@ def _check_server(api: Any, server: str, node: str, gates: Collection[str], *, b
     def rights(api: Any, node: str) -> Iterator[Finding]:
         return permissions.rights(api, node, gates)
 
-    joined = (node_checks.identity, rights, node_checks.registration, node_checks.lease)
+    def registration(api: Any, node: str) -> Iterator[Finding]:
+        return node_checks.registration(api, node, running=running)
+
+    def lease(api: Any, node: str) -> Iterator[Finding]:
+        return node_checks.lease(api, node, running=running)
+
+    joined = (node_checks.identity, rights, registration, lease)
     denied = False
     for check in (permissions.requesting,) if bootstrap else joined:
         try:

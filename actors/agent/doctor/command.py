@@ -147,7 +147,7 @@ def findings(context: Context) -> Iterator[Finding]:
     yield from _run_checks("host", host_checks.checks(agent, running=running, images=images))
     yield from _run_checks("certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree)))
     if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
-        yield from _run_check("API server", lambda: _cluster(agent))
+        yield from _run_check("API server", lambda: _cluster(agent, running=running))
     if tree is not None:
         yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
         yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
@@ -187,13 +187,13 @@ def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None
         return None
 
 
-def _cluster(agent: Agent) -> Iterator[Finding]:
+def _cluster(agent: Agent, *, running: bool) -> Iterator[Finding]:
     # before the node has a certificate, use the kubeconfig that obtains one
     bootstrap = bool(agent.bootstrap_kubeconfig) and not Path(agent.kubeconfig).exists()
     used = agent.bootstrap_kubeconfig if bootstrap else agent.kubeconfig
     gates = [gate for gate in BY_GATE if agent.gate(gate)]
     stored = certificate_checks.stored_client_pair(agent)
-    return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap, gates=gates)
+    return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap, gates=gates, running=running)
 
 
 def _trouble(tree: Tree | None) -> Trouble | None:

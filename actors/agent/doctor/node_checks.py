@@ -16,6 +16,8 @@ from .finding import Finding, failure, ok, warning
 SECONDS: Final = 5.0
 IDENTITY: Final = "identity"
 NODES: Final = "system:nodes"
+NOT_YET: Final = "no agent runs yet"
+SAME_NAME: Final = "if the agent has not just ended, another machine has this node's name: --hostname-override"
 LEASE_SECONDS: Final = 40.0
 """The cluster considers the node lost when its lease is older than this (node-monitor-grace-period is 50 s)."""
 _TAINTS_OF_CONDITIONS: Final = frozenset(
@@ -54,8 +56,8 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
         )
 
 
-def registration(api: Any, node: str) -> Iterator[Finding]:
-    """The node object and its conditions."""
+def registration(api: Any, node: str, *, running: bool = True) -> Iterator[Finding]:
+    """The node object and its conditions. `running`: an agent runs here, else nobody tells of the node."""
     from kubernetes import client
 
     try:
@@ -63,13 +65,19 @@ def registration(api: Any, node: str) -> Iterator[Finding]:
     except client.ApiException as error:
         if error.status != 404:
             raise
-        yield failure("node", f"{node} is not registered", "registerNode: true, or kubectl create the node")
+        if running:
+            yield failure("node", f"{node} is not registered", "registerNode: true, or kubectl create the node")
+        else:
+            yield ok("node", f"{node} is not registered: {NOT_YET}")
         return
     conditions = {one.type: one for one in found.status.conditions or []}
     ready = conditions.get("Ready")
     if ready is None or ready.status != "True":
         why = f"{ready.reason}: {ready.message}" if ready is not None else "it has no Ready condition yet"
-        yield failure("node", f"{node} is not Ready: {why}", "supervise status; supervise incidents")
+        if running:
+            yield failure("node", f"{node} is not Ready: {why}", "supervise status; supervise incidents")
+        else:
+            yield ok("node", f"{node} is not Ready: {NOT_YET}")
     else:
         yield ok("node", f"{node} is Ready")
     for kind, condition in conditions.items():
@@ -83,8 +91,8 @@ def registration(api: Any, node: str) -> Iterator[Finding]:
             yield warning("node", text, f"if it is to go: kubectl taint node {node} {taint.key}:{taint.effect}-")
 
 
-def lease(api: Any, node: str) -> Iterator[Finding]:
-    """How fresh the node's heartbeat is."""
+def lease(api: Any, node: str, *, running: bool = True) -> Iterator[Finding]:
+    """How fresh the node's heartbeat is. `running`: as for `registration`."""
     from kubernetes import client
 
     try:
@@ -94,10 +102,19 @@ def lease(api: Any, node: str) -> Iterator[Finding]:
     except client.ApiException as error:
         if error.status != 404:
             raise
-        yield failure("lease", f"{node} has none: its heartbeats do not arrive", "supervise logs heartbeat_client")
+        if running:
+            yield failure("lease", f"{node} has none: its heartbeats do not arrive", "supervise logs heartbeat_client")
+        else:
+            yield ok("lease", f"{node} has none: {NOT_YET}")
         return
     age = (datetime.now(UTC) - found.spec.renew_time).total_seconds() if found.spec.renew_time else float("inf")
-    if age > LEASE_SECONDS:
+    if not running:
+        ago = f"renewed {age:.0f} s ago"
+        if age > LEASE_SECONDS:
+            yield ok("lease", f"{ago}: {NOT_YET}")
+        else:
+            yield warning("lease", f"{ago}, and no agent runs here", SAME_NAME)
+    elif age > LEASE_SECONDS:
         yield failure(
             "lease", f"renewed {age:.0f} s ago: the cluster takes this node for gone", "supervise logs heartbeat_client"
         )

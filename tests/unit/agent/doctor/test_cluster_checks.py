@@ -40,12 +40,13 @@ def findings(
     *,
     bootstrap: bool = False,
     gates: tuple[str, ...] = (),
+    running: bool = True,
 ) -> list[Finding]:
     async def story() -> list[Finding]:
         async with ApiServer(folder) as server:
             server.create("nodes", NODE)
             given = kubeconfig(server)
-            checks = cluster(given, node, stored, bootstrap=bootstrap, gates=gates)
+            checks = cluster(given, node, stored, bootstrap=bootstrap, gates=gates, running=running)
             return await asyncio.to_thread(lambda: list(checks))
 
     return asyncio.run(story())
@@ -63,6 +64,15 @@ def test_a_node_with_all_rights_that_is_not_ready_is_reported(tmp_path: Path) ->
     assert "cordoned: no new pods are scheduled here" in shown
     taints = [text.partition(":")[0] for text in shown if text.startswith("taint ")]
     assert taints == ["taint dedicated"], "those of a condition come and go with it, which is told"
+
+
+def test_before_a_start_a_node_that_is_not_there_is_no_failure(tmp_path: Path) -> None:
+    found = findings(tmp_path, lambda server: server.node_kubeconfig("n2"), "n2", running=False)
+    shown = {one.subject: (one.level, one.text) for one in found}
+    assert shown["node"] == (Level.OK, "n2 is not registered: no agent runs yet")
+    assert shown["lease"] == (Level.OK, "n2 has none: no agent runs yet")
+    other = findings(tmp_path / "2", lambda server: server.node_kubeconfig("n1"), running=False)
+    assert (Level.OK, "n1 is not Ready: no agent runs yet") in [(one.level, one.text) for one in other]
 
 
 def test_a_certificate_that_the_agent_accepts_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
