@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from actors.agent import host_files
 from actors.agent.doctor import host_checks
 from actors.shared.config.start import start_records
+from supervision.state_file import DamagedError
 
 
 def said(directory: Path, **flags: str) -> list[str]:
@@ -57,3 +60,12 @@ def test_a_damaged_record_of_starts_is_a_reason_and_a_finding_and_stays_where_it
         "start the agent once, before `supervise reset`",
     )
     assert path.read_text() == "{corrupt"
+
+
+def test_who_reads_damaged_records_of_starts_leaves_them_in_place(tmp_path: Path) -> None:
+    file = tmp_path / start_records.FILE
+    file.write_text("garbage")
+    with pytest.raises(DamagedError, match="is damaged"):
+        start_records.read_all(str(tmp_path))
+    assert [one.name for one in tmp_path.iterdir()] == [start_records.FILE]
+    assert file.read_text() == "garbage"

@@ -174,10 +174,11 @@ def problem(state_dir: str) -> str:
 
 
 def read_all(state_dir: str) -> list[StartRecord]:
-    """The records of all starts, the newest last; none if there was no start. Raises OSError, DamagedError."""
+    """The records of all starts, the newest last; none if there was no start. A damaged file stays where it is: `logs`
+    and `reset --dry-run` change nothing. Raises OSError, DamagedError."""
     if not os.path.isdir(state_dir):
         return []
-    return _file(state_dir).load() or []
+    return _file(state_dir).read() or []
 
 
 def _file(state_dir: str) -> StateFile[list[StartRecord]]:
