@@ -20,16 +20,9 @@ from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
 from actors.shared.repeated_save import RETRY_SECONDS
 from actors.tree import RELATIONS
-from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, SetLogging, Shutdown
+from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, SetLogging
 from supervision.testing.harness import Harness
-from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
-
-
-@pytest.fixture
-def node(tmp_path):
-    node = Node(tmp_path)
-    node.write("maxPods: 10\n")
-    return node
+from tests.support.controlled_node import HEADER, changed, effective, run, status
 
 
 def test_configz_is_the_effective_configuration(node):
@@ -439,34 +432,6 @@ def test_the_last_of_many_quick_changes_is_in_force(node):
             assert (await effective(harness))["maxPods"] == 110
             assert refreshed(node.load()).config.maxPods == 110
             assert len(list((node.directory / "root/troupelet/config").glob("*.json"))) <= 25
-
-    run(test())
-
-
-def test_the_agent_stops_when_another_opens_the_lock_file(node):
-    async def test():
-        lock = node.directory / "lock"
-        lock.touch()
-        node.flags = [f"--lock-file={lock}", "--exit-on-lock-contention"]
-        async with node.running() as harness:
-            await harness.advance(5)
-            harness.answer(Shutdown, Done())
-            assert Shutdown not in {type(question) for _, question in harness.asks}
-            lock.read_text()
-            await harness.wait(lambda: (FORK_SERVER, Shutdown()) in harness.asks, "the shutdown is ordered")
-
-    run(test())
-
-
-def test_the_lock_file_is_watched_only_with_exit_on_lock_contention(node):
-    async def test():
-        lock = node.directory / "lock"
-        lock.touch()
-        node.flags = [f"--lock-file={lock}"]
-        async with node.running() as harness:
-            lock.read_text()
-            await harness.advance(5)
-            assert Shutdown not in {type(question) for _, question in harness.asks}
 
     run(test())
 

@@ -1,4 +1,4 @@
-"""The volume manager's CSI volumes with a made-up driver."""
+"""The volume manager: alone, and with CSI volumes of a made-up driver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from actors.volume_manager.csi import records
+from actors.volume_manager.host import memory_mounts, mount_propagation
+from supervision.testing.harness import Harness
 from tests.actors.volume_manager.csi_storage import Node, Storage
+from tests.actors.volume_manager.plain_volumes import start
 
 
 @pytest.fixture
@@ -20,3 +23,10 @@ def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
 @pytest.fixture
 def node(tmp_path: Path, storage: Storage) -> Node:
     return Node(tmp_path, storage)
+
+
+@pytest.fixture
+def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
+    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
+    monkeypatch.setattr(memory_mounts, "mount_memory", lambda *_: True)
+    return start(tmp_path)

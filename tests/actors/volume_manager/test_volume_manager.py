@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import json
 import os
 import shutil
 import socket
@@ -12,12 +11,9 @@ import pytest
 
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods, worker_of
-from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo
 from actors.shared.linux.removal import FEW_FILES
 from actors.volume_manager import teardown
-from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import memory_mounts, mount_propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -33,31 +29,11 @@ from actors.volume_manager.types.unsupported import REMOVED
 from actors.volume_manager.volume_metrics import TOTAL
 from supervision.actor import DisposableError, DisposableTimeout
 from supervision.protocol import GetMetrics
-from supervision.testing.harness import Harness
+from tests.actors.volume_manager.plain_volumes import UID, pod
 from tests.support.volumes import user_of
 
-UID = "0a1b"
 OWN = int(worker_of(UID, 2)[-1])
 """The worker that has the pod."""
-
-
-def pod(*volumes, **spec):
-    spec = {"volumes": list(volumes), "containers": [user_of(volumes)], **spec}
-    return json.dumps({"metadata": {"name": "p", "uid": UID}, "spec": spec}).encode()
-
-
-@pytest.fixture
-def manager(tmp_path, monkeypatch):
-    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
-    monkeypatch.setattr(memory_mounts, "mount_memory", lambda *_: True)
-    return start(tmp_path)
-
-
-def start(root):
-    agent = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2)
-    harness = Harness(VolumeManager, name="volume_manager", context=agent)
-    harness.actor._clock = lambda: harness.clock.now
-    return harness
 
 
 async def test_an_empty_dir_is_world_writable_despite_the_umask(manager, tmp_path):
@@ -467,46 +443,3 @@ async def test_no_volume_counts_as_mounted_of_a_pod_with_one_that_is_refused(man
         snapshot = await manager.deliver(GetMetrics())
     counts = {each.labels["state"]: each.value for each in snapshot.samples if each.name == TOTAL}
     assert counts == {"desired_state_of_world": 1, "actual_state_of_world": 0}
-
-
-async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager, monkeypatch):
-    mounted = []
-
-    def no_tmpfs(*given):
-        mounted.append(given)
-        os.makedirs(given[0])
-        return True
-
-    monkeypatch.setattr(memory_mounts, "mount_memory", no_tmpfs)
-    item = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
-    volume = {"name": "info", "downwardAPI": {"items": [item]}}
-
-    def labelled(value):
-        metadata = {"name": "p", "uid": UID, "labels": {"a": value}}
-        return json.dumps(
-            {"metadata": metadata, "spec": {"volumes": [volume], "containers": [user_of([volume])]}}
-        ).encode()
-
-    manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000, "memory": 1 << 20}, {}, 0, "cgroupfs", 1))
-    async with manager:
-        answer = await manager.deliver(MountVolumes(UID, labelled("1")))
-        file = os.path.join(answer.paths["info"], "labels")
-        with open(file) as stream:
-            assert stream.read() == 'a="1"'
-        await manager.deliver(MountVolumes(UID, labelled("2")))
-        with open(file) as stream:
-            assert stream.read() == 'a="2"'
-        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-    assert mounted == [(answer.paths["info"], 1 << 20, None)], "once"
-    assert manager.disposed == [], "it costs no process"
-
-
-async def test_a_downward_api_field_that_cannot_be_is_named_with_its_volume(manager):
-    item = {"path": "ip", "fieldRef": {"fieldPath": "status.podIP"}}
-    manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000}, {}, 0, "cgroupfs", 1))
-    async with manager:
-        answer = await manager.deliver(MountVolumes(UID, pod({"name": "info", "downwardAPI": {"items": [item]}})))
-
-    assert isinstance(answer, VolumesFailed)
-    assert "status.podIP" in answer.message
-    assert answer.volumes == ["info"]
