@@ -480,6 +480,3 @@ async def test_without_the_field_no_process_is_moved(host):
     async with manager:
         await manager.advance(150)
     assert moves == []
-
-
-GUARANTEED = pod(limits={"cpu": "1m", "memory": "64Mi"})

@@ -6,7 +6,6 @@ from tests.support.machines import machine, write_sysfs
 from tests.support.managed_host import admit, pod
 
 GUARANTEED = pod(limits={"cpu": "1m", "memory": "64Mi"})
-
 V2 = ("/kubepods", "/kubepods/burstable", "/kubepods/burstable/podu1", "/kubepods/podu2")
 
 
