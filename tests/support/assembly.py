@@ -196,7 +196,7 @@ class Assembly:
         if name == "volume_manager":
             return {"clock": self.loop.time}
         if name.startswith("pod_workers/"):
-            return {"clock": self.loop.wall}
+            return {"clock": self.loop.wall, "monotonic": self.loop.time}
         return {}
 
     async def restart(self) -> None:
