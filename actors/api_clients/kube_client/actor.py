@@ -29,7 +29,7 @@ from actors.api_clients.kube_client.messages import (
 )
 from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.pod_config.messages import POD_CONFIG
-from actors.shared.api.errors import ApiError, NotFound
+from actors.shared.api.errors import ApiError, NodeLost, NotFound
 from actors.shared.kube import codec
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
 from actors.shared.lists_in_parts import ListsInParts
@@ -163,7 +163,7 @@ class KubeClient(ApiActor):
             await self.request("GET", f"/api/v1/nodes/{self.agent.node_name}")
         except NotFound as error:
             text = f"{LOST}: {reason}"
-            raise NotFound(error.status, error.reason, text) from None
+            raise NodeLost(error.status, error.reason, text) from None
         self.log.warning("the API server was restored from a backup, all is listed again: %s", reason)
         for name, reflector in self._reflectors.items():
             if name != PODS:  # the list that told it

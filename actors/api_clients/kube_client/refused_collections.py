@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.api.errors import ApiError
+from actors.shared.api.errors import ApiError, NodeLost
 from supervision.process_messages import ServiceState
 
 PATIENCE_SECONDS: Final = 10.0
@@ -53,7 +53,7 @@ class RefusedCollections:
             refusal.logged_at = now
             self._log.warning("%s cannot be listed or watched: %s", collection, error)
         if now - refusal.since >= PATIENCE_SECONDS:
-            self._report(collection, f"cannot be listed or watched: {error}", refusal.since)
+            self._report(collection, f"cannot be listed or watched: {error}", refusal.since, _remedy(error))
 
     def answered(self, collection: str) -> None:
         """List or watch has started."""
@@ -61,7 +61,15 @@ class RefusedCollections:
             self._log.info("%s can be listed or watched again", collection)
         self._report(collection, "", 0.0)
 
-    def _report(self, collection: str, text: str, since: float) -> None:
+    def _report(self, collection: str, text: str, since: float, remedy: str = "") -> None:
         if self._reported_texts.get(collection) != text:
             self._reported_texts[collection] = text
-            self._tell(ServiceState(service(collection), text, since))
+            self._tell(ServiceState(service(collection), text, since, remedy))
+
+
+def _remedy(error: ApiError) -> str:
+    if isinstance(error, NodeLost):
+        return (
+            "restore a newer backup of the API server; or restart the agent: it registers the node, and ends its pods"
+        )
+    return ""

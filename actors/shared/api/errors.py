@@ -47,6 +47,10 @@ class NotFound(ApiError):
     """404."""
 
 
+class NodeLost(NotFound):
+    """The server has an older state than before, and does not know the node in it."""
+
+
 class AlreadyExists(ApiError):
     """409 with reason AlreadyExists."""
 

@@ -66,6 +66,11 @@ def pods_of(harness: Harness) -> set[str]:
     return {json.loads(one)["metadata"]["name"] for one in harness.sent(SourcePods, to="pod_config")[-1].pods}
 
 
+def told(harness: Harness) -> list[ServiceState]:
+    """What `supervise status` says of a server that has lost the node."""
+    return [one for one in harness.sent(ServiceState) if LOST in one.text]
+
+
 async def value_of(harness: Harness) -> str:
     found = await harness.deliver(GetObject(SETTINGS, 5.0))
     value: str = json.loads(found.body)["data"]["k"]
@@ -86,7 +91,8 @@ async def test_pods_run_on_while_the_server_does_not_know_the_node(
     monkeypatch.setattr(refused_collections, "PATIENCE_SECONDS", 0.0)
     async with client_of(tmp_path) as (harness, port), server_of(tmp_path, port) as empty:
         fill(empty, value="old", node=False)
-        await harness.wait(lambda: any(LOST in one.text for one in harness.sent(ServiceState)), "the state is told")
+        await harness.wait(lambda: bool(told(harness)), "the state is told")
+        assert "restart the agent" in told(harness)[0].remedy
         assert not harness.sent(SourcePods)
         empty.create("nodes", {"metadata": {"name": "n1"}})
         await harness.wait_sent(SourcePods, to="pod_config")
