@@ -84,6 +84,7 @@ KEPT: Final = (
     Kept("root/cpu_manager_state", "actors/container_manager/cpu/earlier_state.py", when="a kubelet before 1.18"),
     Kept("root/memory_manager_state", "actors/container_manager/state_store.py", when="the policy Static"),
     Kept("run/state/*", "actors/shared/state_files.py"),
+    Kept("run/state/machine", "actors/container_manager/topology/kept_machine.py", when="a policy for hardware"),
     Kept("root/pods/*/userns", "actors/container_manager/user_namespaces.py", when="a pod with a user namespace"),
     Kept(
         "root/device-plugins/kubelet_internal_checkpoint", "actors/device_manager/checkpoint_file.py", when="a device"

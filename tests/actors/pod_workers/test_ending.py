@@ -379,7 +379,7 @@ async def test_a_hook_without_a_host_is_called_at_the_pods_address_or_on_the_hos
 ):
     called: list[str] = []
 
-    async def get(url, headers, container_id):
+    async def get(url, headers, container_id, give_up):
         called.append(url.host)
 
     monkeypatch.setattr("actors.pod_workers.executor.hooks._http_get", get)
