@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -56,17 +57,20 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
 
 
 def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
-    """The headline, each reason on its own line, and the advice. `columns`: the width of the terminal, 0: no
-    limit."""
-    reasons = [line for reason in health.reasons for line in _lines(reason, columns)]
+    """The headline, each reason on its own line, each remedy below the reasons that it is for, and the advice.
+    `columns`: the width of the terminal, 0: no limit."""
+    groups = groupby(health.reasons, key=lambda reason: reason.remedy)
+    reasons = [line for remedy, some in groups for line in _lines(some, remedy, columns)]
     lines = [*wrapped(f"{health.state}: {figures(tree)}", columns, "  ", ""), *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)
 
 
-def _lines(reason: Reason, columns: int) -> list[str]:
-    """A reason, and its remedy, which may be a command, in one line."""
-    lines = wrapped(str(reason), columns, "      ", "  ")
-    return [*lines, f"      -> {reason.remedy}"] if reason.remedy else lines
+def _lines(reasons: Iterable[Reason], remedy: str, columns: int) -> Iterator[str]:
+    """Reasons with one remedy, which may be a command, in one line."""
+    for reason in reasons:
+        yield from wrapped(str(reason), columns, "      ", "  ")
+    if remedy:
+        yield f"      -> {remedy}"
 
 
 def _as_typed(health: TreeHealth, root_dir: str) -> TreeHealth:

@@ -107,9 +107,12 @@ def test_status_names_a_fault_as_long_as_it_lasts(tmp_path: Path) -> None:
         found.inject("b", "drop", rate=0.001, seconds=600)
         shown = found.supervise("status")
         assert shown.returncode == 1
-        assert [line.partition(" lasts")[0] for line in shown.stdout.splitlines()[1:]] == [
+        lines = [line.partition(" lasts")[0].partition(" --root-dir")[0] for line in shown.stdout.splitlines()[1:]]
+        assert lines == [
             "  a: slow was injected, and",
+            "      -> supervise inject a crash",
             "  b: drop was injected, and",
+            "      -> supervise inject b crash",
         ]
         found.inject("b", "drop", seconds=0.01)
         found.inject("a", "crash")

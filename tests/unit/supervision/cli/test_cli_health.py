@@ -91,6 +91,12 @@ def test_a_reason_has_its_remedy_in_a_field_of_its_own() -> None:
     assert shown[shown.index("  port 10250: cannot listen, for 2.0s") + 1] == "      -> ss -ltnp"
 
 
+def test_a_remedy_that_several_reasons_in_a_row_share_is_shown_once() -> None:
+    reasons = [Reason("manifest", "a", remedy="mend it"), Reason("manifest", "b", remedy="mend it"), Reason("c", "d")]
+    shown = text(TreeHealth("degraded", reasons), tree()).splitlines()[1:]
+    assert shown == ["  manifest: a", "  manifest: b", "      -> mend it", "  c: d"]
+
+
 def test_without_the_root_supervisor_it_is_down() -> None:
     assert decide(tree(actor("root", pid=42)), stopped={42}).state == "down"
     assert decide(tree(actor("root", heartbeat_age=9.0))).state == "down"
