@@ -142,14 +142,14 @@ async def death_scenario(root: Path, device: str, step: str) -> None:
     async with start(root, device) as manager:
         manager.disposables[step] = dies
         answer = await mount(manager, "u", securityContext={"fsGroup": 1234})
-        assert isinstance(answer, VolumesFailed) == (step != f"{HOST}.teardown:unmount_all")
+        assert isinstance(answer, VolumesFailed) == (step != f"{HOST}.unmounts:unmount_all")
     async with start(root, device) as manager:
         assert isinstance(await mount(manager, "u", securityContext={"fsGroup": 1234}), VolumesMounted)
         assert points(root) == [SHARED, f"/pods/u{SUFFIX}"], "mounted twice"
         assert place(root, "u").stat().st_gid == 1234
         (place(root, "u") / "f").write_text("kept")
     async with start(root, device) as manager:
-        manager.disposables[f"{HOST}.teardown:unmount_all"] = dies
+        manager.disposables[f"{HOST}.unmounts:unmount_all"] = dies
         assert isinstance(await manager.deliver(UnmountVolumes("u")), VolumesFailed)
     async with start(root, device) as manager:
         assert await manager.deliver(UnmountVolumes("u")) == VolumesUnmounted("u")

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="mo
 PREPARE = """
 import os, sys
 sys.path.insert(0, {root!r})
-from actors.shared.linux import mountinfo, mounting, removal
+from actors.shared.linux import mountinfo, mount_calls, removal
 from actors.shared.linux.removal import MountInsideError, remove_tree
 work = {work!r}
 """
@@ -35,22 +35,22 @@ def run(tmp_path):
 def test_tmpfs_is_mounted_seen_and_unmounted(run):
     run("""
 os.mkdir(work + "/a b")
-mounting.mount("tmpfs", work + "/a b", "tmpfs", options="size=65536,mode=0700")
+mount_calls.mount("tmpfs", work + "/a b", "tmpfs", options="size=65536,mode=0700")
 (found,) = mountinfo.below(mountinfo.read(), work)
 assert (found.point, found.kind) == (work + "/a b", "tmpfs"), found
 assert not found.shared
-mounting.make_shared(found.point)
+mount_calls.make_shared(found.point)
 assert mountinfo.mount_at(mountinfo.read(), found.point).shared
-mounting.umount(found.point)
+mount_calls.umount(found.point)
 assert mountinfo.below(mountinfo.read(), work) == []
 """)
 
 
 def test_errors_of_the_kernel_come_with_their_number(run):
     run(f"""
-for call, number in ((lambda: mounting.umount(work), {errno.EINVAL}),
-                     (lambda: mounting.mount("x", work + "/none", "tmpfs"), {errno.ENOENT}),
-                     (lambda: mounting.mount("x", work, "nosuchfs"), {errno.ENODEV})):
+for call, number in ((lambda: mount_calls.umount(work), {errno.EINVAL}),
+                     (lambda: mount_calls.mount("x", work + "/none", "tmpfs"), {errno.ENOENT}),
+                     (lambda: mount_calls.mount("x", work, "nosuchfs"), {errno.ENODEV})):
     try:
         call()
     except OSError as error:
@@ -73,14 +73,14 @@ open(work + "/precious/data", "w").write("keep me")
 place = work + "/tree/deep/mnt"
 if kind == "file":
     open(place, "w").close()
-    mounting.bind(work + "/precious/data", place)
+    mount_calls.bind(work + "/precious/data", place)
 else:
     os.mkdir(place)
     if kind == "tmpfs":
-        mounting.mount("tmpfs", place, "tmpfs")
+        mount_calls.mount("tmpfs", place, "tmpfs")
         open(place + "/data", "w").write("keep me")
     else:
-        mounting.bind(work + "/precious", place)   # the same file system: only the mount tells
+        mount_calls.bind(work + "/precious", place)   # the same file system: only the mount tells
 try:
     remove_tree(work + "/tree")
 except MountInsideError as error:
@@ -89,7 +89,7 @@ else:
     raise AssertionError("removed across a mount")
 data = place if kind == "file" else place + "/data"
 assert open(data).read() == "keep me"
-mounting.umount(place)
+mount_calls.umount(place)
 remove_tree(work + "/tree")
 assert os.listdir(work) == ["precious"]
 assert open(work + "/precious/data").read() == "keep me"
