@@ -43,8 +43,8 @@ def problem(given: str, used: list[str]) -> NetworkProblem | None:
         return NOT_GIVEN
     if used and [_clean(text) for text in used] != wanted:
         return NetworkProblem(
-            f"the managed container runtime gives pods addresses of {', '.join(used)}, and the node's podCIDR is "
-            f"{given}",
+            f"the managed container runtime gives pods addresses of {', '.join(used)}, and the node's podCIDR "
+            f"is {given}",
             "drain the node; supervise stop; supervise reset; then start it again",
         )
     return None

@@ -9,7 +9,16 @@ from typing import Final
 from actors.volume_manager.host.mount_program import NOT_RUN, STILL_RUNNING
 from actors.volume_manager.tools.system_calls import CallFailed, DisposableCalls
 
-from .protocol import Command, DriverCapabilities, DriverError, DriverStatus, directory_of, program_of, read_answer
+from .protocol import (
+    Command,
+    DriverCapabilities,
+    DriverError,
+    DriverStatus,
+    directory_of,
+    driver_of,
+    program_of,
+    read_answer,
+)
 
 DRIVER_SECONDS: Final = 120.0
 """For one call; then the program and its children are killed."""
@@ -61,7 +70,7 @@ class FlexDrivers:
             names = sorted(os.listdir(f"{pod_dir}/volumes"))
         except FileNotFoundError:
             return []
-        return [name for name in names if self._is_installed(name.replace("~", "/", 1))]
+        return [name for name in names if self._is_installed(driver_of(name))]
 
     def _is_installed(self, driver: str) -> bool:
         try:

@@ -72,6 +72,11 @@ def directory_of(driver: str) -> str:
     return driver.replace("/", "~")
 
 
+def driver_of(directory: str) -> str:
+    """The driver whose directory has this name."""
+    return directory.replace("~", "/", 1)
+
+
 def program_of(driver: str) -> str:
     """The path of its program below volumePluginDir."""
     return f"{directory_of(driver)}/{driver.rpartition('/')[2]}"

@@ -19,6 +19,7 @@ from actors.volume_manager.flex_volume.protocol import (
     DriverError,
     MountOptions,
     NotSupported,
+    driver_of,
     is_driver_name,
     mount_options,
 )
@@ -157,7 +158,7 @@ async def _tear_down(pod_dir: str, tools: VolumeTools) -> str:
         top = f"{pod_dir}/volumes/{directory}"
         for name in sorted(os.listdir(top)):
             try:
-                await tools.flex_drivers.run(directory.replace("~", "/", 1), "unmount", f"{top}/{name}")
+                await tools.flex_drivers.run(driver_of(directory), "unmount", f"{top}/{name}")
             except NotSupported:
                 continue
             except DriverError as error:
