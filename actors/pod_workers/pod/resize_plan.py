@@ -146,11 +146,18 @@ def summary(pod: Pod, error: str = "", generation: int = 0) -> str:
 
 
 def swaps(given: Pod, desired: Pod, may_swap: Callable[[Pod, str], bool]) -> bool:
-    """Whether the memory of a container that may swap would change in place, which would change its swap limit too."""
-    before = allocation.of(given)
-    for container in (*desired.spec.initContainers, *desired.spec.containers):
-        names = allocation.resized(before.get(container.name, ResourceRequirements()), container.resources)
-        in_place = "memory" in names and not by_restart(container, ["memory"])
-        if in_place and may_swap(given, container.name):
-            return True
-    return False
+    """Whether a container that may swap, now or afterwards, would request other memory in place: its swap limit
+    follows its request. As in the kubelet, another limit alone is no obstacle."""
+    before = {one.name: one for one in (*given.spec.initContainers, *given.spec.containers)}
+    return any(
+        container.name in before
+        and "memory" in allocation.resized(_requests(before[container.name]), _requests(container))
+        and not by_restart(container, ["memory"])
+        and (may_swap(given, container.name) or may_swap(desired, container.name))
+        for container in (*desired.spec.initContainers, *desired.spec.containers)
+    )
+
+
+def _requests(container: Container) -> ResourceRequirements:
+    """The requests alone; a limit replaces a missing one, as in API defaulting."""
+    return ResourceRequirements(requests={**container.resources.limits, **container.resources.requests})

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.pod_workers.pod.resize_plan import changes, resources_of
+from actors.pod_workers.pod.resize_plan import changes, resources_of, swaps
 from actors.pod_workers.pod.resize_progress import ResizeProgress
 from actors.pod_workers.pod.state import PodState
 from actors.shared.cri.model import CriContainer, CriContainerState
@@ -16,8 +16,8 @@ from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 
 
-def pod(resources: dict[str, Any]) -> Pod:
-    container = {"name": "a", "image": "i", "resources": resources}
+def pod(resources: dict[str, Any], **more: Any) -> Pod:
+    container = {"name": "a", "image": "i", "resources": resources, **more}
     return msgspec.convert({"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": [container]}}, Pod)
 
 
@@ -38,6 +38,33 @@ def test_each_changed_amount_is_reported(before: dict[str, str], after: dict[str
 
 def test_another_notation_of_the_same_amount_is_no_change() -> None:
     assert list(changes(pod({"requests": {"cpu": "1000m"}}), pod({"requests": {"cpu": "1"}}))) == []
+
+
+def amounts(request: str, limit: str) -> dict[str, Any]:
+    return {"requests": {"memory": request}, "limits": {"memory": limit}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        (amounts("1Gi", "2Gi"), amounts("1536Mi", "2Gi"), True),
+        (amounts("1Gi", "2Gi"), amounts("2Gi", "2Gi"), True),
+        (amounts("1Gi", "1Gi"), amounts("512Mi", "1Gi"), True),
+        (amounts("1Gi", "2Gi"), amounts("1024Mi", "3Gi"), False),
+        (amounts("1Gi", "1Gi"), amounts("2Gi", "2Gi"), False),
+    ],
+    ids=["another request", "the last to swap", "the first to swap", "another limit", "never swaps"],
+)
+def test_another_memory_request_of_a_container_that_may_swap_is_refused(
+    before: dict[str, Any], after: dict[str, Any], refused: bool
+) -> None:
+    def may_swap(whole: Pod, name: str) -> bool:
+        resources = whole.spec.containers[0].resources
+        return resources.requests != resources.limits
+
+    assert swaps(pod(before), pod(after), may_swap) is refused
+    policy = {"resizePolicy": [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]}
+    assert not swaps(pod(before), pod(after, **policy), may_swap)
 
 
 def resources(cpu: str) -> ResourceRequirements:
