@@ -21,6 +21,7 @@ Cause = Literal[
     "signal",
     "exception",
     "hang",
+    "not_serving",
     "memory",
     "start_timeout",
     "stopped",

@@ -113,11 +113,13 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """The heartbeat of a program: the probe that shows whether it answers.
 
     A program that does not answer for its policy's `heartbeat_seconds` is sent SIGUSR1 (a Go daemon then writes its
-    stacks), killed and restarted, and the incident has the cause `hang`.
+    stacks), killed and restarted, and the incident has the cause `hang`. One that answers for as long, but does not do
+    its work, is killed and restarted with the cause `not_serving`.
     """
 
     function: str
-    """`module:function`, run in a disposable process; it returns whether the program answered."""
+    """`module:function`, run in a disposable process; it returns whether the program answered, or a text: it did,
+    and why it does not do its work."""
     arguments: dict[str, Any] = {}
     interval_seconds: float = 5.0
     timeout_seconds: float = 2.0

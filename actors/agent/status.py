@@ -3,6 +3,7 @@ missing or damaged, settings that wait."""
 
 from __future__ import annotations
 
+import shlex
 import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +17,15 @@ from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.remedies import MEND_MANIFEST, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
+from actors.agent.runtime_limits import file_shortage
 from actors.cert_manager.remedies import NEW_CERTIFICATE
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
+from actors.container_runtime.instance import ManagedRuntime
+from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.endpoints import SCHEME, socket_of
-from actors.shared.config.paths import state_dir_of
+from actors.shared.config.paths import MANAGED_ROOT, managed_state_dir, state_dir_of
+from actors.shared.cri.program_log import last_line
 from actors.shared.kube.names import SOURCE_API
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
@@ -61,6 +66,8 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """Why the runtime's socket cannot be reached."""
     runtime_reported: bool = False
     """An actor has already reported that the runtime does not answer."""
+    runtime_process: tuple[Reason, ...] = ()
+    """What its process and its log tell."""
     certificates: tuple[CertificateInUse, ...] = ()
     files: tuple[Reason, ...] = ()
     """What is wrong with files of this host."""
@@ -70,6 +77,7 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
     """The problems. Pure."""
     if facts.runtime and not facts.runtime_reported:
         yield Reason(RUNTIME, facts.runtime)
+    yield from facts.runtime_process
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):
             early = certificate.begin is not None and facts.now < certificate.begin
@@ -128,6 +136,7 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         refused=flagz.refused if flagz is not None else (),
         unanswered=tuple(answers.unanswered),
         runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
+        runtime_process=tuple(runtime_reasons(context, tree, flagz)),
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
         certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
         files=tuple(host_files.problems(flagz.flags, state_dir_of(context.arguments.root_dir)))
@@ -135,6 +144,22 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         else (),
     )
     return reasons(facts)
+
+
+def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterator[Reason]:
+    """What the process of the runtime lacks, and the last line in the log of a managed one that does not run."""
+    state_dir = state_dir_of(context.arguments.root_dir)
+    managed = ManagedRuntime(root=f"{state_dir}/{MANAGED_ROOT}", state=managed_state_dir(str(context.where.run_dir)))
+    program = next((actor for actor in tree.actors if actor.name == CONTAINER_RUNTIME), None)
+    if program is not None and program.state != "running":
+        if said := last_line(managed.log_file):
+            yield Reason(RUNTIME, f"its log ends with: {said}", remedy=f"tail {shlex.quote(managed.log_file)}")
+        return
+    flags = {} if flagz is None else flagz.flags
+    endpoint = flags.get("container-runtime-endpoint", "") if program is None else managed.endpoint
+    short = file_shortage(endpoint, managed=program is not None) if endpoint.startswith(SCHEME) else None
+    if short is not None:
+        yield Reason(RUNTIME, short.text, remedy=short.remedy)
 
 
 def unreachable(endpoint: str) -> str:

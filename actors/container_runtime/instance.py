@@ -9,6 +9,7 @@ import hashlib
 
 import msgspec
 
+from actors.shared.config.agent import MANAGED_LOG
 from actors.shared.config.paths import IMAGES_FILE
 from actors.shared.cri import leaked_addresses
 from actors.shared.linux.systemd import CgroupDriver
@@ -69,7 +70,7 @@ class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def log_file(self) -> str:
-        return f"{self.root}/containerd.log"
+        return f"{self.root}/{MANAGED_LOG}"
 
     @property
     def network_dir(self) -> str:

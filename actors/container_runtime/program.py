@@ -24,7 +24,7 @@ def child_spec(instance: ManagedRuntime, host: RuntimeHost) -> ChildSpec:
         ready_socket=instance.socket,
         probe=ProgramProbe(
             function="actors.shared.cri.liveness:serves",
-            arguments={"path": instance.socket},
+            arguments={"path": instance.socket, "log_file": instance.log_file},
             stacks_file=f"{instance.temporary}/containerd.{{pid}}.stacks.log",
         ),
         log_file=instance.log_file,

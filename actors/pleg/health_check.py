@@ -6,14 +6,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from shlex import quote
 from typing import Final
 
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import RuntimeHealth, pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, is_answer
+from actors.shared.cri.errors import CriError, WithoutCri, is_answer
 from actors.shared.cri.model import RuntimeStatus
+from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
 from actors.shared.cri.service_outage import ServiceOutage
 from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER
@@ -57,8 +59,7 @@ class RuntimeHealthCheck:
         try:
             status = await self._client.status()
         except CriError as error:
-            if is_answer(error):
-                self._outage.refused(STATUS, str(error))
+            self._tell_outage(error)
             silent = runtime_health.without_version(self._answers)
             self._update(runtime_health.unreachable(silent, str(error)))
             self.send_report()
@@ -68,6 +69,16 @@ class RuntimeHealthCheck:
         self._tell_troubles(status)
         self.send_report()
         return status
+
+    def _tell_outage(self, error: CriError) -> None:
+        if is_answer(error):
+            self._outage.refused(STATUS, str(error))
+        elif isinstance(error, WithoutCri):
+            log_file = self._agent.managed_log
+            remedy = f"tail {quote(log_file)}" if log_file else TURN_ON_CRI
+            self._outage.lacking(f"without CRI: {without_cri(log_file)}", remedy)
+        else:
+            self._outage.silent()
 
     async def ask_version(self) -> None:
         """Ask once after each silence; only a node in a cluster shows the version."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..process_messages import DisposableResult, RunDisposable
+from ..process_messages import Cause, DisposableResult, RunDisposable
 from ..spec import ProgramProbe
 from ..time_scale import scaled
 from .loop import Loop
@@ -20,22 +20,26 @@ _REPEAT_SECONDS = 1.0
 """The pause after an unanswered probe."""
 Run = Callable[[str, RunDisposable, Callable[[DisposableResult], None]], None]
 Hung = Callable[[ProcessEntry, str], None]
+Kill = Callable[[ProcessEntry, Cause, str], None]
 
 
 class ProgramSilence:
-    """How long one incarnation of a program has not answered."""
+    """How long one incarnation of a program has not answered, or not done its work."""
 
     def __init__(self) -> None:
         self._since: float | None = None
         self.unanswered = 0
         """Consecutive unanswered probes."""
+        self.why = ""
+        """Why it does not do its work, if it answered the last probe all the same."""
 
-    def probed(self, started_at: float, answered: bool | None) -> None:
-        """Record the result of the probe with this start. None: unknown, for example because no process could be
-        started."""
-        if answered:
-            self._since, self.unanswered = None, 0
-        elif answered is False:
+    def probed(self, started_at: float, answered: bool | str | None) -> None:
+        """Record the result of the probe with this start. A text: why the program does not do its work. None: unknown,
+        for example because no process could be started."""
+        if answered is True:
+            self._since, self.unanswered, self.why = None, 0, ""
+        elif answered is not None:
+            self.why = answered or ""
             self.unanswered += 1
             self._since = started_at if self._since is None else self._since
 
@@ -44,21 +48,21 @@ class ProgramSilence:
         return 0.0 if self._since is None else now - self._since
 
 
-def answer_of(result: DisposableResult) -> bool | None:
-    """The result of a probe; None if it could not run or did not return a boolean."""
+def answer_of(result: DisposableResult) -> bool | str | None:
+    """The result of a probe; None if it could not run or returned something else."""
     if result.timed_out:
         return False
     if result.kind:
         return None
     found = msgspec.msgpack.decode(result.result)
-    return found if isinstance(found, bool) else None
+    return found if isinstance(found, bool | str) else None
 
 
 class ProgramProbes:
     """Probes each program in service that has a probe."""
 
-    def __init__(self, loop: Loop, table: ProcessTable, run: Run, hung: Hung) -> None:
-        self._loop, self._run, self._hung = loop, run, hung
+    def __init__(self, loop: Loop, table: ProcessTable, run: Run, hung: Hung, kill: Kill) -> None:
+        self._loop, self._run, self._hung, self._kill = loop, run, hung, kill
         for child in table:
             if child.spec.probe is not None:
                 self._schedule(
@@ -88,7 +92,10 @@ class ProgramProbes:
             # waited for its own process
             in_service = child.incarnation == incarnation and child.state == "running" and child.process.cause is None
             if in_service and silence.unanswered > 1 and 0 < allowed < silent:
-                self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")
+                if silence.why:
+                    self._kill(child, "not_serving", silence.why)
+                else:
+                    self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")
             self._schedule(child, probe, silence, incarnation, _REPEAT_SECONDS if silent else probe.interval_seconds)
 
         # not owned by the child: the probe's order must be answered even if the child has ended

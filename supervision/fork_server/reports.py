@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Final
 
 from ..application import IncidentSink
-from ..process_messages import Exited, Started, ended_orderly
+from ..process_messages import Cause, Exited, Started, ended_orderly
 from ..protocol import FORK_SERVER
 from .loop import Loop
 from .process_entry import ProcessEntry
@@ -16,6 +17,8 @@ log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0
 ORDERED = ("stopped", "restarting", "parent", "fork_server")
 """The causes of ends that were ordered: they are no incidents."""
+FOUND: Final[tuple[Cause, ...]] = ("hang", "not_serving", "memory", "start_timeout", "name_removed")
+"""The causes that the fork server finds."""
 
 
 def is_incident(child: ProcessEntry, exited: Exited) -> bool:
@@ -32,6 +35,11 @@ def inherits_sockets(child: ProcessEntry, exited: Exited) -> bool:
 
     After an orderly end it does not, as the addresses may change."""
     return exited.cause == "parent" or is_incident(child, exited)
+
+
+def _reason(exited: Exited) -> str:
+    """What the fork server itself found: a detail of its own, never of an exception, which may show an input."""
+    return f": {exited.detail.partition(chr(10))[0]}" if exited.cause in FOUND and exited.detail else ""
 
 
 class Reports:
@@ -57,7 +65,8 @@ class Reports:
         if not is_incident(child, exited):
             return
         child.last_incident.opened(exited.cause, time.monotonic())
-        log.error("%s ended: %s%s", child.name, exited.cause, f" on {exited.message}" if exited.message else "")
+        on = f" on {exited.message}" if exited.message else ""
+        log.error("%s ended: %s%s%s", child.name, exited.cause, on, _reason(exited))
         self._incidents.opened(exited)
 
     def own(self, exited: Exited) -> None:

@@ -85,7 +85,7 @@ class ForkServer:
         self._reports = Reports(loop, table, self._incidents)
         self._incidents.guard(DiskCheck(self._disposables.run, application.files.incidents))
         self._root = RootSupervision()
-        ProgramProbes(loop, table, self._disposables.run, watch.end_hung)
+        ProgramProbes(loop, table, self._disposables.run, watch.end_hung, processes.kill)
 
     def run(self) -> int:
         """Serve until stopped; the exit code."""

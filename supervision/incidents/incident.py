@@ -45,7 +45,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
         how = self.signal or (f"code {self.exit_code}" if self.exit_code is not None else "")
         if self.cause == "exception" and self.detail:
             return f"exception: {self.detail.strip().splitlines()[-1]}"
-        if self.cause in ("hang", "memory", "start_timeout") and self.detail:
+        if self.cause in ("hang", "not_serving", "memory", "start_timeout") and self.detail:
             return f"{self.cause}: {self.detail.splitlines()[0]}"
         return " ".join(part for part in (self.cause, how, self.detail.partition("\n")[0]) if part)
 

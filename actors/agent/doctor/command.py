@@ -245,11 +245,11 @@ def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
 
 
 def _words(context: Context, tree: Tree | None, flagz: Flagz | None) -> list[str]:
-    """The flags of start: given after `--`, else from the running agent or its last start, else the root directory
-    only."""
+    """The flags of start: given after `--`, else from the running agent, else (it does not answer, or none runs) of its
+    last start, else the root directory only."""
     if flagz is not None:
         return of_agent(flagz)
-    if tree is None and not _given_flags(context) and (known := of_last_start(context)):
+    if not _given_flags(context) and (known := of_last_start(context)):
         return known
     return [f"--root-dir={context.arguments.root_dir}", *_given_flags(context)]
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import resource
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from types import MappingProxyType
@@ -13,17 +10,17 @@ from typing import Final
 
 import msgspec
 
+from actors.agent.runtime_limits import file_shortage
 from actors.container_runtime.errors import MissingPrograms, RuntimeSetupError
 from actors.container_runtime.host import look
-from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.socket_check import absence
 from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
 from actors.shared.config.endpoints import socket_of
-from actors.shared.config.start.open_files import OF_POD
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, EndpointError
+from actors.shared.cri.errors import CriError, EndpointError, WithoutCri
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
 from actors.shared.cri.stats import ImageFileSystems
 from actors.shared.linux.listener_pid import listener_pid
 from supervision.cli.signals import is_stopped
@@ -40,15 +37,8 @@ _CNI_LOADED: Final = "lastCNILoadStatus"
 _CNI_CONFIG: Final = "cniconfig"
 """Keys of containerd's information: how it last read the CNI files, and where (internal/cri/server/status.go)."""
 _LOADED: Final = "OK"
-"""struct ucred: pid, uid, gid (unix(7))."""
-LOG_BYTES: Final = 64 << 10
-"""How much of the end of containerd's log is read."""
 MORE_INOTIFY: Final = "sysctl fs.inotify.max_user_instances=1024"
 _NO_INOTIFY: Final = "fsnotify watcher: too many open files"
-_PLUGIN_FAILED: Final = re.compile(
-    rb'failed to load plugin[^\n]*io\.containerd\.(?:grpc\.v1\.cri|cri\.v1\.\w+)[^\n]* error="((?:[^"\\\n]|\\.)*)"'
-)
-"""containerd goes on without the plug-in, and answers no CRI call."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -74,7 +64,8 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         start = _look_into(agent) if agent.managed_runtime else "systemctl start containerd, or another endpoint"
         yield failure(RUNTIME, gone.cause, "sudo supervise doctor" if gone.denied else start)
         return
-    yield from _open_files(agent, endpoint)
+    if short := file_shortage(endpoint, managed=agent.managed_runtime):
+        yield failure(RUNTIME, short.text, short.remedy)
     try:
         version, status, info = asyncio.run(_ask_runtime(endpoint))
     except (CriError, TimeoutError) as error:
@@ -86,9 +77,12 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
             str(error) or f"not within {scaled(SECONDS):g} s",
             _look_into(agent, "systemctl status containerd; "),
         )
-        if plugin := _plugin_failure(agent):
-            why = f"its CRI plug-in has not started: {plugin}"
-            remedy = MORE_INOTIFY if _NO_INOTIFY in plugin else remedy
+        if isinstance(error, WithoutCri):
+            why, remedy = without_cri(agent.managed_log), remedy if agent.managed_runtime else TURN_ON_CRI
+            yield failure(
+                RUNTIME, f"{endpoint} answers without CRI: {why}", MORE_INOTIFY if _NO_INOTIFY in why else remedy
+            )
+            return
         yield failure(RUNTIME, f"{endpoint} does not answer: {why}", remedy)
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
@@ -127,32 +121,6 @@ async def _ask_file_systems(agent: Agent) -> ImageFileSystems:
         await client.close()
 
 
-def _open_files(agent: Agent, endpoint: str) -> Iterator[Finding]:
-    """Whether the runtime may open the files of one more pod. Without any it no longer accepts a connection."""
-    try:
-        pid = listener_pid(socket_of(endpoint), scaled(1.0))
-        opened, most = len(os.listdir(f"/proc/{pid}/fd")), resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
-    except OSError:
-        return
-    if pid > 1 and 0 <= most - opened < OF_POD:
-        text = f"its process, pid {pid}, has {opened} of {most} files open, so no further pod starts"
-        whose = "the agent" if agent.managed_runtime else "the runtime"
-        yield failure(RUNTIME, text, f"start {whose} with a higher limit, LimitNOFILE or ulimit -n, or lower maxPods")
-
-
-def _plugin_failure(agent: Agent) -> str:
-    """Why the CRI plug-in of a managed containerd failed at the last start, by its log; '': not known."""
-    if not agent.managed_runtime:
-        return ""
-    try:
-        with open(_managed_log(agent), "rb") as log:
-            log.seek(max(0, os.fstat(log.fileno()).st_size - LOG_BYTES))
-            found = _PLUGIN_FAILED.findall(log.read())
-    except OSError:
-        return ""
-    return found[-1].decode(errors="replace").replace('\\"', '"') if found else ""
-
-
 def _stopped_process(endpoint: str) -> int:
     """The pid of the process that listens on the socket, if SIGSTOP or a debugger has stopped it; else 0. The kernel
     accepts connections for it all the same."""
@@ -163,17 +131,12 @@ def _stopped_process(endpoint: str) -> int:
     return pid if pid > 1 and is_stopped(pid) else 0
 
 
-def _managed_log(agent: Agent) -> str:
-    return ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir).log_file
-
-
 def _look_into(agent: Agent, first: str = "") -> str:
     """The command that shows why the runtime fails. `first`: text before it, unless the runtime is managed: a managed
     runtime is no unit of systemd, and the agent replaces it."""
     if not agent.managed_runtime:
         return f"{first}journalctl -u containerd"
-    log = _managed_log(agent)
-    return f"supervise incidents container_runtime; tail {quote(log)}"
+    return f"supervise incidents container_runtime; tail {quote(agent.managed_log)}"
 
 
 async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus, Mapping[str, str]]:

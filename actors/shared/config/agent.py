@@ -14,9 +14,11 @@ import msgspec
 
 from . import feature_gates
 from .fields.kubelet_configuration import KubeletConfiguration
-from .paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
+from .paths import DEFAULT_ROOT_DIR, MANAGED_ROOT, managed_state_dir, run_dir_of, state_dir_of
 
 MANAGED: Final = "managed"
+MANAGED_LOG: Final = "containerd.log"
+"""In the root directory of the managed containerd."""
 MAX_DEFAULT_WORKERS: Final = 8
 CONTAINER_LOGS_DIR: Final = "/var/log/containers"
 
@@ -131,12 +133,17 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def managed_runtime_dir(self) -> str:
         """Root directory of the managed containerd: images, snapshots, configuration."""
-        return f"{self.state_dir}/containerd"
+        return f"{self.state_dir}/{MANAGED_ROOT}"
 
     @property
     def managed_state_dir(self) -> str:
-        """Sockets and state of the managed containerd; beside run_dir, so that it outlives the actors' sockets."""
-        return f"{self.run_dir}-containerd"
+        """Sockets and state of the managed containerd."""
+        return managed_state_dir(self.run_dir)
+
+    @property
+    def managed_log(self) -> str:
+        """The log of the managed containerd; '' without one."""
+        return f"{self.managed_runtime_dir}/{MANAGED_LOG}" if self.managed_runtime else ""
 
     # -- values derived from the configuration ----------------------------------------------------------------------
     def gate(self, name: str) -> bool:

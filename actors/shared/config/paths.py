@@ -9,6 +9,8 @@ from typing import Final
 
 DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
 ROOT_DIR_VARIABLE: Final = "TROUPELET_ROOT_DIR"
+MANAGED_ROOT: Final = "containerd"
+"""In the state directory: the root directory of the managed containerd."""
 IMAGES_FILE: Final = "images.json"
 """In the directory of a managed runtime: the references of the images that it has from the start, with their IDs."""
 
@@ -21,6 +23,11 @@ def default_root_dir() -> str:
 def state_dir_of(root_dir: str) -> str:
     """Private files of the agent (configuration checkpoints, incident records), 0700."""
     return f"{root_dir}/troupelet"
+
+
+def managed_state_dir(run_dir: str) -> str:
+    """Sockets and state of the managed containerd; beside the run directory, to outlive the actors' sockets."""
+    return f"{run_dir}-containerd"
 
 
 def default_policy_file() -> str:

@@ -24,6 +24,7 @@ next_instance.py       whether an ended instance of a container is followed by a
 output_transport.py    the transport of ExecSync, which reads one answer at a time
 node_listing.py        lists all sandboxes and containers again and again, and decodes only what changed
 pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
+program_log.py         what the log of a managed containerd says of its end and of its CRI plug-in
 program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes
 shims.py               the shims of a containerd, found by their command lines

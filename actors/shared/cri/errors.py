@@ -34,6 +34,10 @@ class Unavailable(CriError):
     """The runtime cannot be reached or is not ready yet. The channel reconnects by itself."""
 
 
+class WithoutCri(Unavailable):
+    """The program answers, but has no CRI: that of containerd is a plug-in, which is not loaded yet, or never."""
+
+
 class DeadlineExceeded(CriError):
     """No answer in time; the runtime may still complete the call."""
 
@@ -128,5 +132,5 @@ def _kind(method: str, code: str, details: str) -> type[CriError]:
     if method == "UpdatePodSandboxResources" and code == "UNKNOWN" and _NOT_IMPLEMENTED in details:
         return Unimplemented  # containerd 2.2 says "not implemented yet"
     if code == "UNIMPLEMENTED" and _NO_SERVICE in details:
-        return Unavailable  # its answer before that, or with the plug-in turned off: no method is known to be missing
+        return WithoutCri  # its answer before that, or with the plug-in turned off: no method is known to be missing
     return _BY_CODE.get(code, RuntimeFailure)

@@ -12,6 +12,8 @@ from typing import Final
 
 from supervision.time_scale import scaled
 
+from .program_log import without_cri
+
 CONNECT_SECONDS: Final = 2.0
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _SETTINGS = 0x0, 0x1, 0x4
@@ -37,11 +39,15 @@ def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
     return _ask(path, seconds) is not None
 
 
-def serves(path: str, seconds: float = CONNECT_SECONDS) -> bool:
-    """Whether it answers with CRI. containerd runs without CRI if its CRI plug-in failed at its start, for example
-    without a free inotify instance; it loads the plug-in only at the next start."""
+def serves(path: str, log_file: str = "", seconds: float = CONNECT_SECONDS) -> bool | str:
+    """Whether it answers with CRI. A text: it answers, but without CRI, and why, as far as its log tells.
+
+    containerd runs without CRI if its CRI plug-in is turned off or failed at its start, for example without a free
+    inotify instance; it loads the plug-in only at the next start."""
     headers = _ask(path, seconds)
-    return headers is not None and not any(each in headers for each in _UNIMPLEMENTED)
+    if headers is None or not any(each in headers for each in _UNIMPLEMENTED):
+        return headers is not None
+    return f"it answers without CRI: {without_cri(log_file)}"
 
 
 def name(path: str, seconds: float = CONNECT_SECONDS) -> str:

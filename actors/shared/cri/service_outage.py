@@ -33,6 +33,8 @@ class ServiceOutage:
         self._answered_at = clock()
         self._errors: dict[str, tuple[float, str]] = {}
         """By question: since when each answer is an error, and the first of them."""
+        self._lack: tuple[str, str] = ("", "")
+        """What the service answers without, and what mends it; empty: nothing, or it did not answer."""
         self._reported: str | None = None
         """None: this incarnation has reported nothing yet."""
         actor.every(POLL_SECONDS, self._check)
@@ -40,6 +42,7 @@ class ServiceOutage:
     def answered(self, question: str = "") -> None:
         """The service has answered this question."""
         self._answered_at = self._clock()
+        self._lack = ("", "")
         self._errors.pop(question, None)
         self._check()
         if self._reported is None and not self._errors:
@@ -51,18 +54,29 @@ class ServiceOutage:
         self._errors.setdefault(question, (self._answered_at, " ".join(error.split())[:TEXT_SIZE]))
         self._check()
 
+    def lacking(self, text: str, remedy: str) -> None:
+        """It answers each question that it lacks what is needed to answer, as `without CRI: ...`."""
+        self._lack = (text, remedy)
+        self._check()
+
+    def silent(self) -> None:
+        """It has not answered the last question at all."""
+        self._lack = ("", "")
+        self._check()
+
     def _check(self) -> None:
         now, limit = self._clock(), scaled(SILENT_SECONDS)
-        since, text = self._answered_at, "does not answer"
+        lack, remedy = self._lack
+        since, text = self._answered_at, f"answers {lack}" if lack else "does not answer"
         if now - since < limit:
             since, error = min(self._errors.values(), default=(now, ""))
-            text = f"answers with errors: {error}"
+            text, remedy = f"answers with errors: {error}", ""
         if now - since >= limit:
-            self._tell(f"{self._endpoint} {text}", since)
+            self._tell(f"{self._endpoint} {text}", since, remedy)
         elif self._reported:
             self._tell("", since)
 
-    def _tell(self, text: str, since: float) -> None:
+    def _tell(self, text: str, since: float, remedy: str = "") -> None:
         if text == self._reported:
             return
         if text:
@@ -70,4 +84,4 @@ class ServiceOutage:
         elif self._reported:
             self._actor.log.info("%s: %s works again", self._service, self._endpoint)
         self._reported = text
-        self._actor.tell(FORK_SERVER, ServiceState(self._service, text, since))
+        self._actor.tell(FORK_SERVER, ServiceState(self._service, text, since, remedy))

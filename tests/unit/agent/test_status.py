@@ -10,10 +10,23 @@ from typing import Any
 
 import pytest
 
-from actors.agent.status import CertificateInUse, StatusInput, agent_reasons, certificates, read, reasons, unreachable
+from actors.agent import status
+from actors.agent.runtime_limits import FileShortage
+from actors.agent.status import (
+    CertificateInUse,
+    StatusInput,
+    agent_reasons,
+    certificates,
+    read,
+    reasons,
+    runtime_reasons,
+    unreachable,
+)
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
+from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
+from supervision.cli.health import Reason
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
@@ -84,6 +97,39 @@ def test_the_socket_of_the_runtime_is_tried(tmp_path: Path) -> None:
         listener.listen()
         assert unreachable(f"unix://{path}") == ""
     assert unreachable("managed") == ""
+
+
+def test_a_managed_runtime_that_does_not_run_is_explained_by_the_end_of_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "troupelet/containerd/containerd.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("earlier\ncontainerd: the key was defined twice\n\n")
+    context = _AcceptedShells({})
+    context.arguments.root_dir = str(tmp_path)
+    down, up = (
+        ActorState(name=CONTAINER_RUNTIME, parent="root", kind="program", state=state) for state in ("down", "running")
+    )
+    (found,) = runtime_reasons(context, tree(down), None)
+    assert str(found) == "container runtime: its log ends with: containerd: the key was defined twice"
+    assert found.remedy == f"tail {log}"
+    assert [*runtime_reasons(context, tree(up), None)] == []
+
+
+def test_a_runtime_that_is_short_of_open_files_degrades_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = FileShortage("it has 123 of 128 files open", "a higher limit")
+    asked: list[tuple[str, bool]] = []
+
+    def shortage(endpoint: str, *, managed: bool) -> FileShortage:
+        asked.append((endpoint, managed))
+        return short
+
+    monkeypatch.setattr(status, "file_shortage", shortage)
+    context = _AcceptedShells({})
+    flagz = Flagz({"container-runtime-endpoint": "unix:///own.sock"}, (), {}, "v")
+    (found,) = runtime_reasons(context, tree(), flagz)
+    managed = ActorState(name=CONTAINER_RUNTIME, parent="root", kind="program", state="running")
+    (same,) = runtime_reasons(context, tree(managed), flagz)
+    assert found == same == Reason("container runtime", short.text, remedy=short.remedy)
+    assert asked == [("unix:///own.sock", False), ("unix:///none-containerd/containerd.sock", True)]
 
 
 def test_certificates_are_those_of_the_running_agent(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from actors.agent.doctor import runtime_checks
 from actors.agent.doctor.finding import Level
 from actors.agent.doctor.runtime_checks import runtime
 from actors.shared.config.agent import Agent
-from actors.shared.cri.errors import Unavailable
+from actors.shared.cri.errors import WithoutCri
 
 LISTENING = """
 import socket, sys
@@ -49,7 +49,7 @@ def test_a_runtime_without_files_for_one_more_pod_is_a_failure(
 
 def test_a_managed_runtime_without_its_plugin_tells_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def silent(endpoint: str) -> None:
-        raise Unavailable("Version", "UNIMPLEMENTED", "unknown service runtime.v1.RuntimeService")
+        raise WithoutCri("Version", "UNIMPLEMENTED", "unknown service runtime.v1.RuntimeService")
 
     monkeypatch.setattr(runtime_checks, "_ask_runtime", silent)
     monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: "")
@@ -61,6 +61,6 @@ def test_a_managed_runtime_without_its_plugin_tells_why(tmp_path: Path, monkeypa
     shortage = r"no \"x\": fsnotify watcher: too many open files"
     log.write_text(line.format("earlier") + line.format(shortage) + "other\n")
     (found,) = runtime(agent, running=True)
-    assert "unknown service" in before.text
-    assert found.text.endswith('its CRI plug-in has not started: no "x": fsnotify watcher: too many open files')
+    assert before.text.endswith("none.sock answers without CRI: its CRI plug-in is not loaded")
+    assert found.text.endswith('its CRI plug-in is not loaded: no "x": fsnotify watcher: too many open files')
     assert found.remedy == "sysctl fs.inotify.max_user_instances=1024"

@@ -21,7 +21,7 @@ STARTING = (
         ("UNAVAILABLE", "connection refused", errors.Unavailable),
         ("DEADLINE_EXCEEDED", "stopped by the runtime", errors.DeadlineExceeded),
         ("UNIMPLEMENTED", "unknown method", errors.Unimplemented),
-        ("UNIMPLEMENTED", "unknown service runtime.v1.RuntimeService", errors.Unavailable),
+        ("UNIMPLEMENTED", "unknown service runtime.v1.RuntimeService", errors.WithoutCri),
         ("UNKNOWN", RESERVED, errors.NameReserved),
         ("FAILED_PRECONDITION", RESERVED, errors.NameReserved),
         ("UNKNOWN", "server is not initialized yet", errors.Unavailable),

@@ -42,6 +42,21 @@ async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> N
         assert told()[2:] == [ServiceState("runtime", "", harness.actor.clock)]
 
 
+async def test_a_service_that_answers_without_what_is_needed_is_reported_so_until_it_is_silent() -> None:
+    harness = Harness(Watcher)
+    async with harness:
+        harness.actor.silence.answered()
+        harness.actor.clock = SILENT_SECONDS
+        harness.actor.silence.lacking("without CRI: no plug-in", "mend it")
+        harness.actor.silence.silent()
+        harness.actor.silence.answered()
+        assert harness.sent(ServiceState, FORK_SERVER)[1:] == [
+            ServiceState("runtime", "unix:///x.sock answers without CRI: no plug-in", 0.0, "mend it"),
+            ServiceState("runtime", "unix:///x.sock does not answer", 0.0),
+            ServiceState("runtime", "", SILENT_SECONDS),
+        ]
+
+
 async def test_a_question_that_is_answered_with_errors_alone_is_reported_though_others_are_answered() -> None:
     harness = Harness(Watcher)
     async with harness:

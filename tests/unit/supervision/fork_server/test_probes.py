@@ -11,7 +11,7 @@ from supervision.fork_server.loop import Loop
 from supervision.fork_server.probes import ProgramProbes, ProgramSilence, answer_of
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.process_table import ProcessTable
-from supervision.process_messages import DisposableResult
+from supervision.process_messages import Cause, DisposableResult
 from supervision.spec import ChildSpec, Policy, ProgramProbe
 
 
@@ -23,11 +23,12 @@ from supervision.spec import ChildSpec, Policy, ProgramProbe
         (DisposableResult(timed_out=True), False),
         (DisposableResult(kind="Refused", text="too many processes hang already"), None),
         (DisposableResult(kind="OSError", text="no processes"), None),
-        (DisposableResult(msgspec.msgpack.encode("yes")), None),
+        (DisposableResult(msgspec.msgpack.encode("it has no CRI")), "it has no CRI"),
+        (DisposableResult(msgspec.msgpack.encode(7)), None),
     ],
 )
-def test_only_a_probe_that_ran_counts(result: DisposableResult, expected: bool | None) -> None:
-    assert answer_of(result) is expected
+def test_only_a_probe_that_ran_counts(result: DisposableResult, expected: bool | str | None) -> None:
+    assert answer_of(result) == expected
 
 
 def test_silence_counts_from_the_first_probe_that_was_not_answered() -> None:
@@ -42,23 +43,29 @@ def test_silence_counts_from_the_first_probe_that_was_not_answered() -> None:
     assert silence.seconds(12.0) == 0.0
 
 
-def test_a_program_in_service_that_does_not_answer_is_hung() -> None:
+@pytest.mark.parametrize(
+    ("answer", "expected"), [(False, ("hang", "no answer to m:f")), ("no CRI", ("not_serving", "no CRI"))]
+)
+def test_a_program_that_does_not_answer_is_hung_and_one_that_lacks_its_service_is_named_so(
+    answer: bool | str, expected: tuple[str, str]
+) -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)
     table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
     child = table.get("p")
     assert child is not None
     child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=0.5)
-    loop, hung = Loop(), []
+    loop, ended = Loop(), []
 
-    def is_hung(child: ProcessEntry, text: str) -> None:
-        hung.append((child.name, text.partition(" for ")[0]))
+    def end(child: ProcessEntry, cause: Cause, text: str) -> None:
+        ended.append((cause, text.partition(" for ")[0]))
         loop.stop()
 
-    silent = DisposableResult(msgspec.msgpack.encode(False))
-    ProgramProbes(loop, table, lambda owner, order, answer: answer(silent), is_hung)
+    result = DisposableResult(msgspec.msgpack.encode(answer))
+    probes = (lambda owner, order, take: take(result), lambda child, text: end(child, "hang", text), end)
+    ProgramProbes(loop, table, *probes)
     loop.call_later(10.0, loop.stop)
     loop.run()
-    assert hung == [("p", "no answer to m:f")]
+    assert ended == [expected]
 
 
 @pytest.mark.parametrize("change", ["ended", "is being stopped", "is never to count as hung"])
@@ -87,7 +94,7 @@ def test_a_program_that_left_service_during_its_probe_is_not_killed(change: str)
         answer(silent)
         loop.stop()
 
-    ProgramProbes(loop, table, run, lambda child, text: hung.append(text))
+    ProgramProbes(loop, table, run, lambda child, text: hung.append(text), lambda *_: None)
     loop.call_later(10.0, loop.stop)
     loop.run()
     assert (probes, hung) == (3, [])
@@ -108,6 +115,6 @@ def test_one_probe_alone_that_waited_for_long_is_no_hang() -> None:
 
         loop.call_later(0.3, late)
 
-    ProgramProbes(loop, table, run, lambda child, text: hung.append(text))
+    ProgramProbes(loop, table, run, lambda child, text: hung.append(text), lambda *_: None)
     loop.run()
     assert hung == []

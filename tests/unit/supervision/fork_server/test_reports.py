@@ -32,6 +32,22 @@ def test_an_end_without_an_order_is_an_incident(cause: Cause, status: int, resta
     assert is_incident(child, Exited("a", 1, 100, status, cause)) is expected
 
 
+def test_the_log_says_what_the_fork_server_found_and_never_the_text_of_an_exception(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy())
+    incidents: Any = SimpleNamespace(flush=lambda: None, opened=lambda exited: None)
+    loop: Any = SimpleNamespace(call_later=lambda seconds, call: None)
+    table: Any = {}
+    reports = Reports(loop, table, incidents)
+    reports.record(child, Exited("a", 1, 100, 9, "not_serving", "", "it answers without CRI\nmore"))
+    reports.record(child, Exited("a", 1, 100, 70 << 8, "exception", "", "ValueError: a secret"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "a ended: not_serving: it answers without CRI",
+        "a ended: exception",
+    ]
+
+
 @pytest.mark.parametrize(
     ("cause", "status", "inherited"),
     [
