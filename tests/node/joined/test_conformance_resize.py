@@ -25,13 +25,20 @@ def amounts(cpu: str, memory: str) -> Obj:
 
 
 def resize(site: Joined, name: str, resources: Obj) -> None:
-    patch = {"spec": {"containers": [{"name": "main", "resources": resources}]}}
-    site.api.call("PATCH", f"{PODS}/{name}/resize", patch, STRATEGIC)
+    resize_spec(site, name, {"containers": [{"name": "main", "resources": resources}]})
+
+
+def resize_spec(site: Joined, name: str, spec: Obj) -> None:
+    site.api.call("PATCH", f"{PODS}/{name}/resize", {"spec": spec}, STRATEGIC)
 
 
 def resize_and_wait(site: Joined, name: str, resources: Obj) -> None:
     resize(site, name, resources)
     site.pods.until(lambda: has(site, name, resources), f"{name} resized", SECONDS)
+
+
+def run_in(site: Joined, name: str, container_name: str, *command: str) -> str:
+    return site.kubectl("exec", name, "-c", container_name, "--", *command)
 
 
 def main(site: Joined, name: str) -> Obj:
@@ -41,11 +48,14 @@ def main(site: Joined, name: str) -> Obj:
 def has(site: Joined, name: str, resources: Obj) -> bool:
     """Its status says so, and that nothing is left to do."""
     found = main(site, name)
-    done = not any(condition(site.pod(name), kind) for kind in ("PodResizePending", "PodResizeInProgress"))
-    asked = site.pod(name)["metadata"]["generation"] == status(site.pod(name)).get("observedGeneration")
-    return done and asked and (found.get("resources"), found.get("allocatedResources")) == (
+    return is_done(site, name) and (found.get("resources"), found.get("allocatedResources")) == (
         resources, resources["requests"]
     )  # fmt: skip
+
+
+def is_done(site: Joined, name: str) -> bool:
+    waits = any(condition(site.pod(name), kind) for kind in ("PodResizePending", "PodResizeInProgress"))
+    return not waits and site.pod(name)["metadata"]["generation"] == status(site.pod(name)).get("observedGeneration")
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +100,54 @@ def test_a_resize_restarts_a_container_if_its_policy_requires_it(grown: Joined) 
     )  # fmt: skip
     grown.wait_pods_ready("renewed", seconds=SECONDS)
     assert int(run(grown, "renewed", "sh", "-c", READ_LIMIT)) == 40 * MIB
+
+
+def test_an_init_container_that_runs_and_a_sidecar_are_resized(grown: Joined) -> None:
+    first = container("first", "sh", "-c", "until [ -e /go ]; do sleep 0.1; done", resources=amounts("50m", "32Mi"))
+    sidecar = container("car", restartPolicy="Always", resources=amounts("50m", "32Mi"))
+    kept = container("main", resources=amounts("50m", "32Mi"))
+    grown.create(pod("steps", kept, initContainers=[first, sidecar]))
+
+    more = amounts("70m", "48Mi")
+    for number, name in enumerate(("first", "car")):
+        _resize_init_container(grown, "steps", number, name, more)
+        assert int(run_in(grown, "steps", name, "sh", "-c", READ_LIMIT)) == 48 * MIB
+        run_in(grown, "steps", name, "touch", "/go")
+    grown.wait_pods_ready("steps", seconds=SECONDS)
+    wait_for_limit_of_pod(grown, "steps", 80 * MIB)
+    gone(grown, "steps")
+
+
+def test_the_resources_of_a_pod_are_resized_with_its_containers_that_have_none(grown: Joined) -> None:
+    own = container("own", resources=amounts("50m", "32Mi"))
+    grown.create(pod("whole", container("main"), own, resources=amounts("100m", "64Mi")))
+    grown.wait_pods_ready("whole", seconds=SECONDS)
+    for cpu, mebibytes in (("200m", 128), ("100m", 80)):
+        more = amounts(cpu, f"{mebibytes}Mi")
+        resize_spec(grown, "whole", {"resources": more})
+        _wait_whole(grown, "whole", more)
+        wait_for_limit_of_pod(grown, "whole", mebibytes * MIB)
+        assert int(run(grown, "whole", "sh", "-c", READ_LIMIT)) == mebibytes * MIB
+        assert int(run_in(grown, "whole", "own", "sh", "-c", READ_LIMIT)) == 32 * MIB
+    assert main(grown, "whole")["restartCount"] == 0
+    gone(grown, "whole")
+
+
+def _resize_init_container(site: Joined, name: str, number: int, of: str, more: Obj) -> None:
+    def seen() -> Obj:
+        found: Obj = (status(site.pod(name)).get("initContainerStatuses") or [{}, {}])[number]
+        return found
+
+    site.pods.until(lambda: "running" in seen().get("state", {}), f"{of} runs", SECONDS)
+    resize_spec(site, name, {"initContainers": [{"name": of, "resources": more}]})
+    site.pods.until(lambda: is_done(site, name) and seen().get("resources") == more, f"{of} resized", SECONDS)
+    assert seen()["restartCount"] == 0
+
+
+def _wait_whole(site: Joined, name: str, resources: Obj) -> None:
+    site.pods.until(
+        lambda: is_done(site, name) and status(site.pod(name)).get("resources") == resources, "the pod resized", SECONDS
+    )
 
 
 def test_an_infeasible_resize_still_waits_after_a_restart_of_the_agent(grown: Joined) -> None:

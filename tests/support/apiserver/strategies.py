@@ -163,10 +163,12 @@ def _part_of_pod(old: Obj, new: Obj, subresource: str) -> None:
     if subresource == "ephemeralcontainers":
         _keep(changed, made, "ephemeralContainers")
     else:
-        resized = {one["name"]: one for one in changed.get("containers") or []}
-        for container in made["containers"]:
-            for field in ("resources", "resizePolicy"):
-                _keep(resized.get(container["name"], container), container, field)
+        _keep(changed, made, "resources")
+        for kind in ("initContainers", "containers"):
+            resized = {one["name"]: one for one in changed.get(kind) or []}
+            for container in made.get(kind) or []:
+                for field in ("resources", "resizePolicy"):
+                    _keep(resized.get(container["name"], container), container, field)
     new["spec"] = made
     default_pod(new)
 

@@ -306,6 +306,9 @@ async def test_debug_containers_and_resources_have_their_own_doors(tmp_path: Pat
         made = await ask("PATCH", f"{PODS}/p/resize", size, content_type=STRATEGIC)
         assert made["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "1"}}
         assert made["spec"]["containers"][0]["image"] == "busybox"
+        whole = {"spec": {"resources": {"requests": {"cpu": "2"}}}}
+        made = await ask("PATCH", f"{PODS}/p/resize", whole, content_type=STRATEGIC)
+        assert made["spec"]["resources"] == {"requests": {"cpu": "2"}}
         assert (await ask.refused("PATCH", f"{PODS}/p", {"spec": {"hostname": "x"}}, content_type=STRATEGIC))[0] == 422
         await ask.client.close()
 
