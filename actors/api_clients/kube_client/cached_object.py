@@ -101,7 +101,7 @@ class CachedObject:
     def refer(self, uid: str, *, mounted: bool) -> None:
         """A pod refers to it. For a new pod it is read again: it must not start with an old state."""
         if uid not in self.users:
-            self.read_at = float("-inf")
+            self._outdate()
         self.users[uid] = mounted
 
     def release(self, uid: str) -> None:
@@ -140,10 +140,14 @@ class CachedObject:
 
     def start_over(self) -> None:
         """The server's history is another one: what was read of it counts no longer."""
-        self.read_at = float("-inf")
+        self._outdate()
         if self._watch is not None:
             self._answered.clear()
             self._watch[0].start_over()
+
+    def _outdate(self) -> None:
+        """Read it again: also the answer of a read that is under way may be too old, and is its callers' only."""
+        self.read_at, self._reading = float("-inf"), None
 
     @property
     def kept_bytes(self) -> int:
@@ -181,20 +185,21 @@ class CachedObject:
         return await asyncio.shield(self._reading)
 
     async def _read(self, now: float) -> ObjectState:
+        failed = False
         try:
-            answer = await self._owner.request("GET", object_path(self.ref))
+            found = ObjectState(self.ref, (await self._owner.request("GET", object_path(self.ref))).body)
         except NotFound:
             found = missing(self.ref)
         except ApiError as error:
-            self.error = state_of_error(self.ref, error)
-            return self.state or self.error  # the last known state, if there is one
-        else:
-            found = ObjectState(self.ref, answer.body)
-        finally:
+            found, failed = state_of_error(self.ref, error), True
+        if self._reading is asyncio.current_task():
             self._reading = None
-        self._set_state(found)
-        self.read_at = now
-        return found
+            if failed:
+                self.error = found
+            else:
+                self._set_state(found)
+                self.read_at = now
+        return (self.state or found) if failed else found  # the last known state, if there is one
 
     # -- callbacks of the reflector -----------------------------------------------------------------------------------
     def replaced(self, items: list[Item]) -> None:

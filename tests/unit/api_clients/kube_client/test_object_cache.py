@@ -183,6 +183,46 @@ async def test_a_new_pod_gets_what_the_server_has_now_though_the_ttl_has_not_end
     assert json.loads((await site.objects.get(ref("s"), 1)).body) == body("s", 2)
 
 
+@pytest.mark.parametrize("outdate", ["a new pod", "a restored server"])
+async def test_a_read_that_is_under_way_is_not_shared_by_those_who_need_a_newer_answer(outdate: str) -> None:
+    site = Site("Cache")
+    asked, answers = site.server.request, asyncio.Event()
+
+    async def slow(method: str, path: str) -> ApiResponse:
+        answer = await asked(method, path)
+        if len(site.server.reads) == 1:
+            await answers.wait()
+        return answer
+
+    site.server.request = slow  # type: ignore[method-assign]
+    site.server.objects = {"s": body("s")}
+    site.objects.refer("before", {ref("s"): True})
+    first = asyncio.create_task(site.objects.get(ref("s"), 1))
+    await site.settle()
+    site.server.objects = {"s": body("s", 2)}
+    if outdate == "a new pod":
+        site.objects.refer("after", {ref("s"): True})
+    else:
+        site.objects.start_over()
+    assert json.loads((await site.objects.get(ref("s"), 1)).body) == body("s", 2)
+    answers.set()
+    assert json.loads((await first).body) == body("s")
+    assert json.loads((await site.objects.get(ref("s"), 1)).body) == body("s", 2), "the late answer changes nothing"
+    assert len(site.server.reads) == 2
+
+
+async def test_a_late_answer_does_not_count_as_new_before_it_is_read_again() -> None:
+    site = Site("Cache")
+    site.server.objects = {"s": body("s")}
+    site.objects.refer("before", {ref("s"): True})
+    first = asyncio.create_task(site.objects.get(ref("s"), 1))
+    await asyncio.sleep(0)
+    site.objects.refer("after", {ref("s"): True})
+    await first
+    site.server.objects = {"s": body("s", 2)}
+    assert json.loads((await site.objects.get(ref("s"), 1)).body) == body("s", 2)
+
+
 async def test_known_objects_stay_while_the_server_is_away() -> None:
     site = Site("Get")
     site.server.objects = {"s": body("s")}
