@@ -149,7 +149,8 @@ class Reflector:
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
         self._watch_seconds = watch_seconds
         self._restore_check = RestoreCheck(on_restored) if on_restored is not None else None
-        self._version = ""
+        self._version: str | None = ""
+        """'' before the first list; None while the list or the watch under way is of a lost history (`start_over`)."""
         self._watch_limit: asyncio.Timeout | None = None
         """Of the watch that runs."""
         self._in_pages = False
@@ -162,8 +163,9 @@ class Reflector:
         self._wake.set()
 
     def start_over(self) -> None:
-        """List again, in place of a watch that goes on: what it continues from is of another history."""
+        """List again, in place of a list or a watch under way, which is of another history."""
         self._forget_version()
+        self._version = None
         if self._watch_limit is not None:
             self._watch_limit.reschedule(asyncio.get_running_loop().time())
         self.wake()
@@ -173,11 +175,12 @@ class Reflector:
         clock = asyncio.get_running_loop().time
         while True:
             self._wake.clear()
+            self._version = self._version or ""
             started_at, listed = clock(), not self._version
             try:
                 if listed:
                     await self._list()
-                has_events = await self._watch()
+                has_events = self._version is None or await self._watch()
                 if not has_events and clock() - started_at >= QUIET_SECONDS:
                     # not even a bookmark: the server may wait for a version that it will not reach for a long time
                     self._forget_version()
@@ -210,7 +213,7 @@ class Reflector:
     def _forget_version(self) -> None:
         """List again."""
         if self._restore_check is not None:
-            self._restore_check.forgotten(self._version)
+            self._restore_check.forgotten(self._version or "")
         self._version = ""
 
     async def _pause(self, healthy_seconds: float, error: ApiError | None) -> None:
@@ -239,8 +242,9 @@ class Reflector:
             while page.rest:
                 page = await self._list_page({**_FIRST_PAGE, "continue": page.rest})
                 items += page.items
-            self._version = version
-            self._store.replaced(items)
+            if self._version is not None:
+                self._version = version
+                self._store.replaced(items)
 
     async def _list_page(self, more: Mapping[str, str]) -> ListPage:
         query = {**self._query, **more}
@@ -268,7 +272,7 @@ class Reflector:
         has_events = False
         query = {
             **self._query,
-            "resourceVersion": self._version,
+            "resourceVersion": self._version or "",
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(self._rng.randint(*self._watch_seconds)),
         }
@@ -279,6 +283,8 @@ class Reflector:
         return has_events
 
     def _take(self, event: WatchEvent) -> None:
+        if self._version is None:
+            return
         item = read_item(event.object)
         if is_older(item.version, self._version):
             text = f"version {item.version} after version {self._version}: the history is another one"

@@ -225,6 +225,52 @@ async def test_a_list_of_a_server_that_lost_everything_is_not_used_until_it_is_a
     assert restored.reasons[-1] == "it is at version 5 of /x, and was at 500 before"
 
 
+class SlowServer:
+    """A client of which the test gives the answers; `asked` has what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers, self.events = asyncio.Queue[ApiResponse](), asyncio.Queue[WatchEvent]()
+        self.asked: list[str] = []
+
+    async def call(self, method: str, path: str, **_: Any) -> ApiResponse:
+        self.asked.append("list")
+        return await self.answers.get()
+
+    async def watch(
+        self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]
+    ) -> AsyncIterator[WatchEvent]:
+        self.asked.append(f"watch {query['resourceVersion']}")
+        while True:
+            yield await self.events.get()
+
+
+@pytest.mark.parametrize("during", ["list", "watch"])
+async def test_what_comes_of_a_lost_history_while_it_is_told_to_start_over_is_not_continued_from(during: str) -> None:
+    """The answer is there already when it is told so, and is read after that."""
+    server, told = SlowServer(), RecordingConsumer()
+    reflector = Reflector(server, "/x", {}, told, policy=QUICK)  # type: ignore[arg-type]
+    task = asyncio.create_task(reflector.run())
+    if during == "watch":
+        server.answers.put_nowait(listing(90))
+        while server.asked != ["list", "watch 90"]:
+            await asyncio.sleep(0)
+        server.events.put_nowait(WatchEvent("ADDED", thing("lost", 95)))
+    else:
+        while server.asked != ["list"]:
+            await asyncio.sleep(0)
+        server.answers.put_nowait(listing(90, thing("lost", 80)))
+    reflector.start_over()
+    server.answers.put_nowait(listing(40, thing("found", 30)))
+    while len(server.asked) < (4 if during == "watch" else 3):
+        await asyncio.sleep(0.001)
+    assert server.asked[-2:] == ["list", "watch 40"]
+    assert told.said[-1] == ["found"]
+    assert "+lost" not in told.said
+    assert ["lost"] not in told.said
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_a_watch_that_is_told_to_start_over_is_listed_again() -> None:
     client = Script(listing(5), 60.0, listing(3))
     reflector = Reflector(client, "/x", {}, RecordingConsumer(), policy=QUICK)  # type: ignore[arg-type]
