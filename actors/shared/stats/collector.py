@@ -87,14 +87,21 @@ class Collector:
         running = await self._running()
         cached = self._cached
         if cached is None or self._clock() - cached[0] > most_seconds or _is_incomplete(cached[1], running):
-            if self._sampling is None or self._sampling.done():
-                self._sampling = asyncio.ensure_future(self._collect(running))
-            found = await asyncio.shield(self._sampling)
+            found = await self._new_sample(running)
         else:
             found = cached[1]
         if disks:
             await self._disks.measure(found)
         return self._disks.with_disks(found)
+
+    async def _new_sample(self, running: RunningPods) -> UsageSample:
+        """One at a time: that which is being taken is used, if it has all containers that run."""
+        while self._sampling is not None and not self._sampling.done():
+            found = await asyncio.shield(self._sampling)
+            if not _is_incomplete(found, running):
+                return found
+        self._sampling = asyncio.ensure_future(self._collect(running))
+        return await asyncio.shield(self._sampling)
 
     # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
     async def _running(self) -> RunningPods:

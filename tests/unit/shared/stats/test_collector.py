@@ -235,6 +235,38 @@ def test_a_pod_that_started_since_the_last_sample_is_in_the_next_with_its_disks(
     assert disks.looks == 1, "the file systems are not looked at again"
 
 
+def test_a_pod_that_started_while_another_reader_takes_a_sample_is_in_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, runtime, _ = make(tmp_path, monkeypatch, clock=Clock())
+    runtime.add_pod("one")
+    stats, took = runtime.list_container_stats, list[str]()
+
+    async def scenario() -> None:
+        listed = asyncio.Event()
+
+        async def slow() -> list[ContainerStats]:
+            took.append("sample")
+            await listed.wait()
+            return await stats()
+
+        monkeypatch.setattr(runtime, "list_container_stats", slow)
+        readers = [asyncio.create_task(collector.sample(disks=False))]
+        while not took:
+            await asyncio.sleep(0)
+        runtime.add_pod("two")
+        readers += [asyncio.create_task(collector.sample(disks=False)) for _ in range(2)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        listed.set()
+        first, *others = await asyncio.gather(*readers)
+        assert [pod.sandbox.pod_uid for pod in first.pods] == ["one"]
+        assert [[pod.sandbox.pod_uid for pod in sample.pods] for sample in others] == [["one", "two"]] * 2
+        assert len(took) == 2, "those who wait share the next one"
+
+    asyncio.run(scenario())
+
+
 def test_a_restarted_container_is_in_the_next_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     collector, runtime, _ = make(tmp_path, monkeypatch, clock=Clock())
     runtime.add_pod("one")
