@@ -159,11 +159,11 @@ class ManifestDirectory:
 
     # -- large manifests -------------------------------------------------------------------------------------------
     def _read_large(self, path: str) -> None:
-        self._actor.start_task(self._read_in_disposable(path), f"read {path}")
+        stamp = self._files.files[path].stamp  # before the task begins, the file may be gone
+        self._actor.start_task(self._read_in_disposable(path, stamp), f"read {path}")
 
-    async def _read_in_disposable(self, path: str) -> None:
-        """Read a large manifest in a disposable process."""
-        stamp = self._files.files[path].stamp
+    async def _read_in_disposable(self, path: str, stamp: tuple[int, ...]) -> None:
+        """Read a large manifest in a disposable process. `stamp`: from when it was deferred."""
         try:
             async with self._readers:
                 pods = await self._parse(path)
