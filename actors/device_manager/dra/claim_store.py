@@ -41,7 +41,8 @@ class ClaimStore:
     def error(self) -> ResourceClaimError | None:
         """Why the file cannot be used; None if it can, or does not exist."""
         try:
-            decode(self._read() or encode(Claims()))
+            if (raw := self._read()) is not None:
+                decode(raw)
         except ClaimCheckpointError as error:
             return self._damaged(str(error))
         except ResourceClaimError as error:

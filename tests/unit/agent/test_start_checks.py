@@ -247,13 +247,16 @@ def test_an_unreadable_state_file_gets_no_advice_to_delete_it(tmp_path, monkeypa
     assert said.endswith(f"{tmp_path}/{name}: Permission denied")
 
 
-def test_a_damaged_file_of_resource_claims_forbids_the_start_and_names_a_way_out(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "why"), [('{"Data":"{}","Checksum":1}', "checkpoint is corrupted"), ("", "Input data was truncated")]
+)
+def test_a_damaged_file_of_resource_claims_forbids_the_start_and_names_a_way_out(tmp_path, content, why):
     path = tmp_path / "dra_manager_state"
     agent = Agent(root_dir=str(tmp_path))
     assert list(problems(agent)) == []
-    path.write_text('{"Data":"{}","Checksum":1}')
+    path.write_text(content)
     [found] = map(str, problems(agent))
-    assert "checkpoint is corrupted" in found
+    assert why in found
     assert f'delete the file "{path}" before restarting' in found
 
 
