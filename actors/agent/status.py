@@ -4,7 +4,6 @@ missing or damaged, settings that wait."""
 from __future__ import annotations
 
 import shlex
-import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,24 +17,24 @@ from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.remedies import MEND_MANIFEST, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
 from actors.agent.runtime_limits import file_shortage
-from actors.cert_manager.remedies import NEW_CERTIFICATE
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
-from actors.shared.config.endpoints import SCHEME, socket_of
+from actors.shared.api.remedies import NEW_CERTIFICATE
+from actors.shared.config.endpoints import SCHEME
 from actors.shared.config.paths import MANAGED_ROOT, managed_state_dir, state_dir_of
 from actors.shared.cri.program_log import last_line
+from actors.shared.cri.reachability import unreached
+from actors.shared.cri.remedies import of_runtime
 from actors.shared.kube.names import SOURCE_API
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
-from supervision.errors import error_reason
 from supervision.protocol import Tree
 
 RUNTIME: Final = "container runtime"
 _CLIENT: Final = "client certificate"
-_CONNECT_SECONDS: Final = 1.0
 
 
 class CertificateInUse(msgspec.Struct, frozen=True):
@@ -62,6 +61,8 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """Why the configuration in the files is not in force."""
     unanswered: tuple[str, ...] = ()
     """Actors that were asked and did not answer, as errors."""
+    endpoint: str = ""
+    """The runtime's, as in the flag: `managed` for one of the agent's own."""
     runtime: str = ""
     """Why the runtime's socket cannot be reached."""
     runtime_reported: bool = False
@@ -76,7 +77,7 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
 def reasons(facts: StatusInput) -> Iterator[Reason]:
     """The problems. Pure."""
     if facts.runtime and not facts.runtime_reported:
-        yield Reason(RUNTIME, facts.runtime)
+        yield Reason(RUNTIME, facts.runtime, remedy=of_runtime(facts.endpoint).absent)
     yield from facts.runtime_process
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):
@@ -129,13 +130,15 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
     answers = Answers(context, tree)
     sources = answers.get(POD_CONFIG, GetSources(), PodSources)
     flagz = answers.get(CONFIG_CONTROLLER, GetFlagz(), Flagz)
+    endpoint = flagz.flags.get("container-runtime-endpoint", "") if flagz is not None else ""
     facts = StatusInput(
         now=datetime.now(UTC),
         sources=sources,
         waiting=flagz.waiting if flagz is not None else (),
         refused=flagz.refused if flagz is not None else (),
         unanswered=tuple(answers.unanswered),
-        runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
+        endpoint=endpoint,
+        runtime=unreached(endpoint),
         runtime_process=tuple(runtime_reasons(context, tree, flagz)),
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
         certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
@@ -160,19 +163,6 @@ def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterat
     short = file_shortage(endpoint, managed=program is not None) if endpoint.startswith(SCHEME) else None
     if short is not None:
         yield Reason(RUNTIME, short.text, remedy=short.remedy)
-
-
-def unreachable(endpoint: str) -> str:
-    """Why the socket of the runtime takes no connection; '' if it does, or is no Unix socket."""
-    if not endpoint.startswith(SCHEME):
-        return ""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.settimeout(_CONNECT_SECONDS)
-        try:
-            sock.connect(socket_of(endpoint))
-        except OSError as error:
-            return f"{endpoint} cannot be reached: {error_reason(error)}"
-    return ""
 
 
 def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:

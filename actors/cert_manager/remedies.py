@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-NEW_CERTIFICATE: Final = (
-    "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig; restart the agent"
-)
-"""How a node comes by a client certificate again."""
+from actors.shared.api.remedies import NEW_CERTIFICATE
+
 BOOTSTRAPPERS: Final = (
     "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
     "--group=system:bootstrappers"

@@ -68,7 +68,7 @@ class Pleg(Actor):
             metrics=self.metrics,
         )
         self._runtime_listing = NodeListing(self._client)
-        self._outage = ServiceOutage(self, RUNTIME, self.agent.runtime_endpoint)
+        self._outage = ServiceOutage(self, RUNTIME, self.agent.runtime_endpoint, self.agent.managed_log)
         self._health_check = RuntimeHealthCheck(self, self.agent, self._client, self._outage, lambda: self._listed_at)
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)

@@ -10,6 +10,7 @@ import msgspec
 from actors.api_clients.heartbeat_client.messages import RuntimeHandlerReport, RuntimeReport
 from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+from actors.shared.cri.remedies import RuntimeRemedies
 from supervision.process_messages import ServiceState
 
 NETWORK: Final = "pod network"
@@ -82,11 +83,17 @@ def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:
     )
 
 
-def troubles(status: RuntimeStatus, since: float) -> tuple[ServiceState, ...]:
-    """The problems for `supervise status`: of the runtime, and of the network that pods wait for."""
+def troubles(
+    status: RuntimeStatus, since: float, remedies: RuntimeRemedies, network_remedy: str
+) -> tuple[ServiceState, ...]:
+    """The problems for `supervise status`: of the runtime, and of the network that pods wait for, with what mends
+    them."""
     condition = "" if status.runtime_ready else status.runtime_message or status.message or "it is not ready"
     network = "" if status.network_ready else status.network_message or status.message or "it is not ready"
-    return ServiceState(CONDITION, condition, since), ServiceState(NETWORK, network and f"not ready: {network}", since)
+    return (
+        ServiceState(CONDITION, condition, since, condition and remedies.errors),
+        ServiceState(NETWORK, network and f"not ready: {network}", since, network and network_remedy),
+    )
 
 
 def same_readiness(one: RuntimeHealth, other: RuntimeHealth) -> bool:

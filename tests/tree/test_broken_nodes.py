@@ -23,6 +23,8 @@ from tests.support.fake_cri import Fault
 
 pytestmark = [pytest.mark.tree, pytest.mark.slow]
 SCREEN = 24
+START = "systemctl start containerd, "
+RESTART = "systemctl status containerd; journalctl -u containerd; systemctl restart containerd"
 SYSTEMD_WANTED = (
     'expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/x" instead'
 )
@@ -79,8 +81,14 @@ async def doctor_says(node: BrokenNode, *wanted: str) -> str:
     return text
 
 
-async def status_says(node: BrokenNode, wanted: str) -> None:
-    text = await node.until(lambda text: wanted in text, "status")
+async def status_says(node: BrokenNode, wanted: str, remedy: str) -> None:
+    """Until a reason begins with `wanted`, and what mends it with `remedy`."""
+
+    def right(text: str) -> bool:
+        after = text.partition(f"\n  {wanted}")[2]
+        return after.partition("\n      -> ")[2].startswith(remedy)
+
+    text = await node.until(right, "status")
     assert text.startswith("degraded: "), text
     assert f"supervise doctor --root-dir {node.root}" in text
     assert len(text.splitlines()) <= SCREEN, text
@@ -90,7 +98,9 @@ async def status_says(node: BrokenNode, wanted: str) -> None:
 async def test_no_runtime(node: BrokenNode) -> None:
     node.fake.faults.add("*", Fault(error="UNAVAILABLE"))
     await node.start(f"--container-runtime-endpoint=unix://{node.directory}/none.sock")
-    await status_says(node, f"container runtime: unix://{node.directory}/none.sock cannot be reached: No such file")
+    await status_says(
+        node, f"container runtime: unix://{node.directory}/none.sock cannot be reached: No such file", START
+    )
     await doctor_says(node, "FAIL  container runtime: ", "there is no container runtime", "systemctl start containerd")
     await node.until(
         lambda text: "Last error: " in text and "none.sock: connect: no such file" in text, "describe", "pod", "web"
@@ -101,7 +111,7 @@ async def test_no_runtime(node: BrokenNode) -> None:
 async def test_a_runtime_that_hangs(node: BrokenNode) -> None:
     await node.start()
     node.fake.faults.add("*", Fault(hang=True))
-    await status_says(node, "cri.sock does not answer")
+    await status_says(node, f"container runtime: unix://{node.directory}/cri.sock does not answer", RESTART)
     await doctor_says(node, "FAIL  container runtime: ", "does not answer", "systemctl status containerd")
 
 
@@ -109,7 +119,7 @@ async def test_a_runtime_that_hangs(node: BrokenNode) -> None:
 async def test_no_pod_network(node: BrokenNode) -> None:
     node.fake.network_ready = False
     await node.start()
-    await status_says(node, "pod network: not ready: ")
+    await status_says(node, "pod network: not ready: ", "ls /etc/cni/net.d /opt/cni/bin: ")
     await doctor_says(node, "FAIL  pod network: not ready", "network plugin", "ls /etc/cni/net.d")
     await doctor_says(node, "WARN  pods: default/web-n1: ContainerCreating", "NetworkNotReady", "network plugin")
     node.fake.network_ready = True
@@ -140,7 +150,7 @@ async def test_an_image_that_does_not_exist(node: BrokenNode) -> None:
 async def test_a_manifest_that_is_refused(node: BrokenNode) -> None:
     (node.pods / "bad.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containerz: []}\n")
     await node.start()
-    await status_says(node, f"manifest: {node.pods}/bad.yaml: spec.containerz: unknown field")
+    await status_says(node, f"manifest: {node.pods}/bad.yaml: spec.containerz: unknown field", "mend the file")
     await doctor_says(node, "WARN  manifests: ", "bad.yaml: spec.containerz", "-> mend the file")
     said = await node.says("describe", "pod", "bad")
     assert "there is no pod bad on this node, because it is refused" in said
@@ -154,7 +164,9 @@ async def test_a_port_that_is_taken(node: BrokenNode) -> None:
         other.listen()
         port = other.getsockname()[1]
         await node.start(f"--port={port}")
-        await status_says(node, f"port {port}: cannot listen on 0.0.0.0:{port}: Address already in use")
+        await status_says(
+            node, f"port {port}: cannot listen on 0.0.0.0:{port}: Address already in use", f"ss -ltnp 'sport = :{port}'"
+        )
         await doctor_says(node, f"FAIL  ports: port {port}: cannot listen", f"-> ss -ltnp 'sport = :{port}'")
 
 
@@ -174,7 +186,7 @@ async def test_an_actor_that_is_stopped(node: BrokenNode) -> None:
 async def test_an_actor_that_hangs(node: BrokenNode) -> None:
     await node.start()
     await node.says("inject", "prober", "hang")
-    await status_says(node, "prober: hangs: no heartbeat for ")
+    await status_says(node, "prober: hangs: no heartbeat for ", "")
     await doctor_says(node, "WARN  agent: prober was replaced ", "cause: hang", "supervise incidents prober --full")
 
 
@@ -194,7 +206,7 @@ async def test_an_expired_client_certificate(node: BrokenNode, server: ApiServer
     await node.start(f"--kubeconfig={kubeconfig}")
     found = await doctor_says(node, "FAIL  client certificate: ", f"{kubeconfig} expired on", "kubeadm token create")
     assert "Unauthorized" not in found, "the certificate says why"
-    await status_says(node, "API server: the node's lease is not renewed: ")
+    await status_says(node, "API server: the node's lease is not renewed: ", "kubeadm token create")
 
 
 @joined
@@ -209,14 +221,20 @@ async def test_the_ca_of_another_cluster(node: BrokenNode, server: ApiServer) ->
     await doctor_says(
         node, "FAIL  API server: ", "certificate verify failed", "-> certificate-authority in the kubeconfig must be"
     )
-    await status_says(node, "API server: the node's lease is not renewed: ")
+    await status_says(
+        node, "API server: the node's lease is not renewed: ", "certificate-authority in the kubeconfig must be"
+    )
 
 
 @joined
 async def test_no_rights(node: BrokenNode, server: ApiServer) -> None:
     await node.start(f"--kubeconfig={server.kubeconfig('jane', 'developers')}")
     await doctor_says(node, "FAIL  rights: ", "patch nodes/status", "kubectl create clusterrolebinding")
-    await status_says(node, "API server: the node's lease is not renewed: ")
+    await status_says(
+        node,
+        "API server: the node's lease is not renewed: ",
+        "kubectl create clusterrolebinding node-n1 --clusterrole=system:node --user=jane",
+    )
 
 
 @joined
@@ -231,4 +249,4 @@ async def test_an_api_server_that_is_away(node: BrokenNode, server: ApiServer) -
     await server.stop()
     await node.start(f"--kubeconfig={kubeconfig}")
     await doctor_says(node, "FAIL  API server: ", "Connection refused", "-> start the API server, or correct `server`")
-    await status_says(node, "API server: the node's lease is not renewed: ")
+    await status_says(node, "API server: the node's lease is not renewed: ", "start the API server, ")

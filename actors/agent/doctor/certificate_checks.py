@@ -12,7 +12,8 @@ from cryptography import x509
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.remedies import SET_CLOCK, of_serving
-from actors.cert_manager.remedies import NEW_CERTIFICATE, approval
+from actors.cert_manager.remedies import approval
+from actors.shared.api.remedies import NEW_CERTIFICATE
 from actors.shared.config.agent import Agent
 from supervision.protocol import Trouble
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from actors.agent.client_certificate import ShownCertificate, in_use
-from actors.cert_manager.remedies import NEW_CERTIFICATE
 from actors.shared.api.disposable_loader import scratch
+from actors.shared.api.remedies import AUTHORIZATION, NEW_CERTIFICATE, SERVER_HEALTH, of_connection
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
 from supervision.errors import UNREADABLE, error_reason
@@ -139,17 +139,8 @@ def _check_server(
 
 
 def unreachable(server: str, error: str) -> Finding:
-    """Possible causes of a failed connection."""
-    remedies = {
-        "CERTIFICATE_VERIFY_FAILED": "certificate-authority in the kubeconfig must be the cluster's CA",
-        "KEY_VALUES_MISMATCH": "client-certificate and client-key in the kubeconfig must be a pair",
-        "Connection refused": "start the API server, or correct `server` in the kubeconfig",
-        "Name or service not known": "correct `server` in the kubeconfig, or the DNS of this host",
-        "getaddrinfo": "correct `server` in the kubeconfig, or the DNS of this host",
-        "timed out": "a firewall or a route is in the way: try `curl -k` to the same address",
-    }
-    remedy = next((text for sign, text in remedies.items() if sign in error), "try `curl -k` to the same address")
-    return failure(API, f"{server} cannot be reached: {_plain(error)}", remedy)
+    """The finding for a connection that failed."""
+    return failure(API, f"{server} cannot be reached: {_plain(error)}", of_connection(error))
 
 
 def _plain(error: str) -> str:
@@ -180,11 +171,11 @@ def refused(what: str, status: int | None, reason: str | None, said: str = "") -
         return failure(API, text, NEW_CERTIFICATE)
     if status == 403:
         text = f"{what}: the API server does not let this node read it (403 {reason})"
-        return failure(API, text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings")
+        return failure(API, text, AUTHORIZATION)
     text = f"{what}: {status} {reason}{f': {said}' if said and said != reason else ''}"
     if "HTTP request to an HTTPS server" in said:
         return failure(API, text, "`server` in the kubeconfig must begin with https://")
-    return failure(API, text, "kubectl get --raw '/readyz?verbose'")
+    return failure(API, text, SERVER_HEALTH)
 
 
 def version(server: str, git_version: str) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from actors.cert_manager.remedies import NEW_CERTIFICATE
+from actors.shared.api.remedies import NEW_CERTIFICATE
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok, warning

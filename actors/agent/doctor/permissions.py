@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from actors.cert_manager.remedies import BOOTSTRAPPERS
+from actors.shared.api.remedies import of_rights
 from actors.shared.kube.credential_sources import POD_CERTIFICATE_GATE, TRUST_BUNDLE_GATE
 from supervision.time_scale import scaled
 
@@ -84,16 +84,13 @@ def rights(api: Any, node: str, gates: Collection[str] = ()) -> Iterator[Finding
 
 
 def _remedy(api: Any, node: str) -> str:
-    """The node authorizer serves the users system:node:NAME only: any other user needs a binding to the role."""
+    """By the name that the API server has for this node."""
     from kubernetes import client
 
     review: Any = client.AuthenticationV1Api(api).create_self_subject_review(
         client.V1SelfSubjectReview(), _request_timeout=scaled(REVIEW_SECONDS)
     )
-    name = review.status.user_info.username
-    if name.startswith("system:node:"):
-        return "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
-    return f"kubectl create clusterrolebinding node-{node} --clusterrole=system:node --user={shlex.quote(name)}"
+    return of_rights(review.status.user_info.username, node)
 
 
 def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]:

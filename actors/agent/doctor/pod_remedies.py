@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from actors.shared.cri.remedies import network_plugin
+
 DOCKER_HUB: Final = "registry-1.docker.io"
 """The host with the images of docker.io, the default registry."""
 _REGISTRY_URL: Final = re.compile(r'"(https?://[^/"]+)/v2/')
@@ -15,15 +17,6 @@ _OF_IMAGES: Final = re.compile(
 """Reasons that are about an image."""
 _CNI_PLUGINS: Final = "bridge|host-local|portmap|loopback|firewall|bandwidth|tuning|dhcp|ptp|macvlan|ipvlan|vlan|static"
 """The plugins of the package containernetworking-plugins."""
-
-
-def network_plugin(directories: str = "/etc/cni/net.d /opt/cni/bin") -> str:
-    """The remedy of a pod network that is not ready. `directories`: those of the runtime's CNI files, in which it looks
-    for configurations and plugins."""
-    return (
-        f"ls {directories}: if one is empty, install the cluster's network plugin (kubectl apply -f ...); "
-        "else correct the file, and restart the runtime, which does not see each change"
-    )
 
 
 _Table = tuple[tuple[re.Pattern[str], str], ...]

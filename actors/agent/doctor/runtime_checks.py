@@ -21,6 +21,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError, WithoutCri
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
+from actors.shared.cri.remedies import RuntimeRemedies, network_plugin, of_runtime
 from actors.shared.cri.stats import ImageFileSystems
 from actors.shared.linux.listener_pid import listener_pid
 from supervision.cli.signals import is_stopped
@@ -29,7 +30,6 @@ from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
 from .pod_causes import shortened
-from .pod_remedies import network_plugin
 
 SECONDS: Final = 5.0
 RUNTIME: Final = "container runtime"
@@ -61,8 +61,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
             yield failure(RUNTIME, wrong.cause, remedy)
         return
     if gone := absence(endpoint):
-        start = _look_into(agent) if agent.managed_runtime else "systemctl start containerd, or another endpoint"
-        yield failure(RUNTIME, gone.cause, "sudo supervise doctor" if gone.denied else start)
+        yield failure(RUNTIME, gone.cause, "sudo supervise doctor" if gone.denied else _remedies(agent).absent)
         return
     if short := file_shortage(endpoint, managed=agent.managed_runtime):
         yield failure(RUNTIME, short.text, short.remedy)
@@ -73,20 +72,17 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
             text = f"{endpoint} does not answer: its process, pid {pid}, is stopped by a signal"
             yield failure(RUNTIME, text, f"kill -CONT {pid}")
             return
-        why, remedy = (
-            str(error) or f"not within {scaled(SECONDS):g} s",
-            _look_into(agent, "systemctl status containerd; "),
-        )
+        why, remedies = str(error) or f"not within {scaled(SECONDS):g} s", _remedies(agent)
         if isinstance(error, WithoutCri):
-            why, remedy = without_cri(agent.managed_log), remedy if agent.managed_runtime else TURN_ON_CRI
+            why, remedy = without_cri(agent.managed_log), remedies.errors if agent.managed_runtime else TURN_ON_CRI
             yield failure(
                 RUNTIME, f"{endpoint} answers without CRI: {why}", MORE_INOTIFY if _NO_INOTIFY in why else remedy
             )
             return
-        yield failure(RUNTIME, f"{endpoint} does not answer: {why}", remedy)
+        yield failure(RUNTIME, f"{endpoint} does not answer: {why}", remedies.silent)
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
-    yield from of_status(status, _look_into(agent), info)
+    yield from of_status(status, _remedies(agent).errors, info)
 
 
 def unprepared(agent: Agent) -> RuntimeSetupError | None:
@@ -131,12 +127,8 @@ def _stopped_process(endpoint: str) -> int:
     return pid if pid > 1 and is_stopped(pid) else 0
 
 
-def _look_into(agent: Agent, first: str = "") -> str:
-    """The command that shows why the runtime fails. `first`: text before it, unless the runtime is managed: a managed
-    runtime is no unit of systemd, and the agent replaces it."""
-    if not agent.managed_runtime:
-        return f"{first}journalctl -u containerd"
-    return f"supervise incidents container_runtime; tail {quote(agent.managed_log)}"
+def _remedies(agent: Agent) -> RuntimeRemedies:
+    return of_runtime(agent.runtime_endpoint, agent.managed_log)
 
 
 async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus, Mapping[str, str]]:

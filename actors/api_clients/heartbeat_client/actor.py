@@ -122,7 +122,10 @@ class HeartbeatClient(ApiActor):
     async def on_joining(self) -> None:
         duration = self.agent.config.nodeLeaseDurationSeconds
         self._trouble = ServerTrouble(
-            lambda state: self.tell(FORK_SERVER, state), self._clocks.monotonic, renew_seconds(duration)
+            lambda state: self.tell(FORK_SERVER, state),
+            self._clocks.monotonic,
+            renew_seconds(duration),
+            self.agent.node_name,
         )
         lease = LeaseRenewal(
             _Requests(self),

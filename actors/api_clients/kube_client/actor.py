@@ -139,7 +139,7 @@ class KubeClient(ApiActor):
         self.answered()
 
     def collection_failed(self, collection: str, error: ApiError) -> None:
-        self._refused.failed(collection, error)
+        self._refused.failed(collection, error, self.agent.node_name)
         self.failed(error)
 
     def answered(self) -> None:

@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.api.errors import ApiError, NodeLost
+from actors.shared.api.errors import ApiError
+from actors.shared.api.remedies import of_error
 from supervision.process_messages import ServiceState
 
 PATIENCE_SECONDS: Final = 10.0
@@ -43,8 +44,8 @@ class RefusedCollections:
         self._reported_texts: dict[str, str] = {}
         """The last report of this incarnation; an earlier one may have reported something else."""
 
-    def failed(self, collection: str, error: ApiError) -> None:
-        """List or watch failed. An error without a status is no refusal."""
+    def failed(self, collection: str, error: ApiError, node: str) -> None:
+        """List or watch failed. `node`: the name of this node. An error without a status is no refusal."""
         if not error.status:
             return
         now = self._clock()
@@ -53,7 +54,7 @@ class RefusedCollections:
             refusal.logged_at = now
             self._log.warning("%s cannot be listed or watched: %s", collection, error)
         if now - refusal.since >= PATIENCE_SECONDS:
-            self._report(collection, f"cannot be listed or watched: {error}", refusal.since, _remedy(error))
+            self._report(collection, f"cannot be listed or watched: {error}", refusal.since, of_error(error, node))
 
     def answered(self, collection: str) -> None:
         """List or watch has started."""
@@ -65,11 +66,3 @@ class RefusedCollections:
         if self._reported_texts.get(collection) != text:
             self._reported_texts[collection] = text
             self._tell(ServiceState(service(collection), text, since, remedy))
-
-
-def _remedy(error: ApiError) -> str:
-    if isinstance(error, NodeLost):
-        return (
-            "restore a newer backup of the API server; or restart the agent: it registers the node, and ends its pods"
-        )
-    return ""

@@ -20,6 +20,7 @@ permission.py          repeats requests that the API server may refuse temporari
 plugin_metrics.py      the metrics of a credential plugin, as client-go has them: its runs
 proxy.py               connections through a proxy: HTTP CONNECT (plain or TLS) and SOCKS5
 reflector.py           follows one collection: a list, then watches, without end
+remedies.py            what mends a connection to the API server that fails
 tls.py                 the TLS context of connections to an API server
 transport.py           sends requests to an API server: credentials, connections that match them, headers, spans
 warmup.py              runs the first steps of an API request in the fork server, before the first fork

@@ -120,7 +120,7 @@ class ApiClient:
                 return await self._once_more(request, most)
         except TimeoutError:
             await self.drop()
-            raise Unreachable(0, "Unreachable", f"{method} {path}: no answer within {seconds:g} s") from None
+            raise Unreachable(0, "Unreachable", f"{method} {request.place}: no answer within {seconds:g} s") from None
 
     async def _wait_for_rate_limit(self) -> float:
         """Wait for the client's rate limit; return the seconds."""

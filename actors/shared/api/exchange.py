@@ -85,6 +85,12 @@ class RequestAttempt:
         self.waited = seconds
 
     @property
+    def place(self) -> str:
+        """The URL without its query and without a name and password."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
     def may_repeat(self) -> bool:
         """Whether it is safe to repeat: the server cannot have processed it, or it changes nothing."""
         return self.method in ("GET", "HEAD") or not self.written
@@ -135,7 +141,6 @@ def event_of(line: bytes) -> WatchEvent:
 
 
 def unreachable(request: RequestAttempt, error: Exception) -> Unreachable:
-    path = urlsplit(request.url).path
     text = (str(error) or type(error).__name__)[:MAX_TEXT]
     kind = TooLarge if isinstance(error, BodyTooLarge) else Unreachable
-    return kind(0, "Unreachable", f"{request.method} {path}: {text}")
+    return kind(0, "Unreachable", f"{request.method} {request.place}: {text}")

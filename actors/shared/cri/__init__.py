@@ -28,6 +28,8 @@ program_log.py         what the log of a managed containerd says of its end and 
 program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes
 shims.py               the shims of a containerd, found by their command lines
+reachability.py        whether a program listens on the socket of a container runtime
+remedies.py            what mends a container runtime or a pod network that does not work
 service_outage.py      reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime
 stats_calls.py         the calls for statistics of containers; statistics of sandboxes come from cgroups

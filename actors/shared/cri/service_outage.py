@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from actors.shared.cri.reachability import unreached
+from actors.shared.cri.remedies import of_runtime
 from supervision.actor import Actor
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
@@ -28,8 +30,12 @@ IMAGE_SERVICE: Final = "image service"
 class ServiceOutage:
     """Watches one service; checks the clock every few seconds."""
 
-    def __init__(self, actor: Actor, service: str, endpoint: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, actor: Actor, service: str, endpoint: str, log: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`log`: the log file of a managed runtime."""
         self._actor, self._service, self._endpoint, self._clock = actor, service, endpoint, clock
+        self._remedies = of_runtime(endpoint, log)
         self._answered_at = clock()
         self._errors: dict[str, tuple[float, str]] = {}
         """By question: since when each answer is an error, and the first of them."""
@@ -46,7 +52,7 @@ class ServiceOutage:
         self._errors.pop(question, None)
         self._check()
         if self._reported is None and not self._errors:
-            self._tell("", self._answered_at)  # what an earlier incarnation may have reported
+            self._tell("", "", self._answered_at)  # what an earlier incarnation may have reported
 
     def refused(self, question: str, error: str) -> None:
         """The service has answered this question with an error."""
@@ -66,17 +72,25 @@ class ServiceOutage:
 
     def _check(self) -> None:
         now, limit = self._clock(), scaled(SILENT_SECONDS)
-        lack, remedy = self._lack
-        since, text = self._answered_at, f"answers {lack}" if lack else "does not answer"
-        if now - since < limit:
-            since, error = min(self._errors.values(), default=(now, ""))
-            text, remedy = f"answers with errors: {error}", ""
+        if now - self._answered_at >= limit:
+            self._tell(*self._without_answer(), self._answered_at)
+            return
+        since, error = min(self._errors.values(), default=(now, ""))
         if now - since >= limit:
-            self._tell(f"{self._endpoint} {text}", since, remedy)
+            self._tell(f"{self._endpoint} answers with errors: {error}", self._remedies.errors, since)
         elif self._reported:
-            self._tell("", since)
+            self._tell("", "", since)
 
-    def _tell(self, text: str, since: float, remedy: str = "") -> None:
+    def _without_answer(self) -> tuple[str, str]:
+        """Why the service has given no answer of use, and what mends it."""
+        lack, remedy = self._lack
+        if lack:
+            return f"{self._endpoint} answers {lack}", remedy
+        if absent := unreached(self._endpoint):
+            return absent, self._remedies.absent
+        return f"{self._endpoint} does not answer", self._remedies.silent
+
+    def _tell(self, text: str, remedy: str, since: float) -> None:
         if text == self._reported:
             return
         if text:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from actors.agent.status import (
     read,
     reasons,
     runtime_reasons,
-    unreachable,
 )
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.container_runtime.messages import CONTAINER_RUNTIME
@@ -86,17 +84,8 @@ def test_settings_that_wait_for_a_restart_are_named() -> None:
 def test_an_unavailable_runtime_is_reported_once() -> None:
     assert said(runtime="gone") == ["container runtime: gone"]
     assert said(runtime="gone", runtime_reported=True) == []
-
-
-def test_the_socket_of_the_runtime_is_tried(tmp_path: Path) -> None:
-    path = f"{tmp_path}/r.sock"
-    assert unreachable(f"unix://{path}") == f"unix://{path} cannot be reached: No such file or directory"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(path)
-        assert "Connection refused" in unreachable(f"unix://{path}")
-        listener.listen()
-        assert unreachable(f"unix://{path}") == ""
-    assert unreachable("managed") == ""
+    (reason,) = reasons(StatusInput(now=NOW, endpoint="unix:///run/crio/crio.sock", runtime="gone"))
+    assert reason.remedy.startswith("systemctl start crio, ")
 
 
 def test_a_managed_runtime_that_does_not_run_is_explained_by_the_end_of_its_log(tmp_path: Path) -> None:

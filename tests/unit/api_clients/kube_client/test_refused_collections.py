@@ -6,10 +6,12 @@ import pytest
 
 from actors.api_clients.kube_client.refused_collections import RefusedCollections
 from actors.shared.api.errors import Forbidden, Unreachable
+from actors.shared.api.remedies import AUTHORIZATION
 from supervision.process_messages import ServiceState
 
 FORBIDDEN = Forbidden(403, "Forbidden", "pods is forbidden")
 SUBJECT = "API server, pods"
+TEXT = f"cannot be listed or watched: {FORBIDDEN}"
 
 
 class Refusals:
@@ -22,7 +24,7 @@ class Refusals:
 
     def failed_at(self, now: float, error: Forbidden | Unreachable = FORBIDDEN) -> None:
         self.now = now
-        self.of.failed("pods", error)
+        self.of.failed("pods", error, "n1")
 
 
 def test_an_endless_refusal_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
@@ -39,7 +41,7 @@ def test_a_refusal_of_ten_seconds_is_reported_once_and_taken_back() -> None:
     assert refusals.received == []
     refusals.failed_at(110.0)
     refusals.failed_at(111.0)
-    assert refusals.received == [ServiceState(SUBJECT, f"cannot be listed or watched: {FORBIDDEN}", 100.0)]
+    assert refusals.received == [ServiceState(SUBJECT, TEXT, 100.0, AUTHORIZATION)]
     refusals.of.answered("pods")
     refusals.of.answered("pods")
     assert refusals.received[1:] == [ServiceState(SUBJECT)]

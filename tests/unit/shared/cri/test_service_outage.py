@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
+from actors.shared.cri.remedies import of_runtime
 from actors.shared.cri.service_outage import POLL_SECONDS, SILENT_SECONDS, ServiceOutage
 from supervision.actor import Actor
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
 from supervision.testing.harness import Harness
+
+REMEDIES = of_runtime("tcp://x")
 
 
 class Watcher(Actor):
@@ -15,7 +21,7 @@ class Watcher(Actor):
     clock = 0.0
 
     async def on_start(self) -> None:
-        self.silence = ServiceOutage(self, "runtime", "unix:///x.sock", lambda: self.clock)
+        self.silence = ServiceOutage(self, "runtime", "tcp://x", clock=lambda: self.clock)
 
 
 async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> None:
@@ -36,7 +42,7 @@ async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> N
         assert len(told()) == 1
         await passes(1)
         await passes(60)
-        silent = ServiceState("runtime", "unix:///x.sock does not answer", 100.0)
+        silent = ServiceState("runtime", "tcp://x does not answer", 100.0, REMEDIES.silent)
         assert told()[1:] == [silent]
         harness.actor.silence.answered()
         assert told()[2:] == [ServiceState("runtime", "", harness.actor.clock)]
@@ -51,8 +57,8 @@ async def test_a_service_that_answers_without_what_is_needed_is_reported_so_unti
         harness.actor.silence.silent()
         harness.actor.silence.answered()
         assert harness.sent(ServiceState, FORK_SERVER)[1:] == [
-            ServiceState("runtime", "unix:///x.sock answers without CRI: no plug-in", 0.0, "mend it"),
-            ServiceState("runtime", "unix:///x.sock does not answer", 0.0),
+            ServiceState("runtime", "tcp://x answers without CRI: no plug-in", 0.0, "mend it"),
+            ServiceState("runtime", "tcp://x does not answer", 0.0, REMEDIES.silent),
             ServiceState("runtime", "", SILENT_SECONDS),
         ]
 
@@ -72,10 +78,36 @@ async def test_a_question_that_is_answered_with_errors_alone_is_reported_though_
 
         silence.answered("status")
         assert await passes(SILENT_SECONDS, "store\n is broken") == [ServiceState("runtime", "", 0.0)]
-        broken = ServiceState("runtime", "unix:///x.sock answers with errors: store is broken", POLL_SECONDS)
+        broken = ServiceState("runtime", "tcp://x answers with errors: store is broken", POLL_SECONDS, REMEDIES.errors)
         assert (await passes(60, "another"))[1:] == [broken], "once, as it began"
         harness.actor.clock += SILENT_SECONDS
         await harness.advance(POLL_SECONDS)
-        assert harness.sent(ServiceState, FORK_SERVER)[-1].text == "unix:///x.sock does not answer"
+        assert harness.sent(ServiceState, FORK_SERVER)[-1].text == "tcp://x does not answer"
         silence.answered("lists")
         assert harness.sent(ServiceState, FORK_SERVER)[-1].text == ""
+
+
+async def test_a_socket_on_which_nobody_listens_is_named_as_the_cause(tmp_path: Path) -> None:
+    path = f"{tmp_path}/r.sock"
+
+    class OfSocket(Watcher):
+        async def on_start(self) -> None:
+            self.silence = ServiceOutage(self, "runtime", f"unix://{path}", clock=lambda: self.clock)
+
+    harness = Harness(OfSocket)
+    async with harness:
+
+        async def last() -> ServiceState:
+            harness.actor.clock += SILENT_SECONDS
+            await harness.advance(POLL_SECONDS)
+            return harness.sent(ServiceState, FORK_SERVER)[-1]
+
+        gone = await last()
+        assert gone.text == f"unix://{path} cannot be reached: No such file or directory"
+        assert gone.remedy.startswith("systemctl start containerd")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(path)
+            listener.listen()
+            hanging = await last()
+        assert hanging.text == f"unix://{path} does not answer"
+        assert "systemctl restart containerd" in hanging.remedy
