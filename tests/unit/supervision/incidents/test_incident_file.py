@@ -29,7 +29,7 @@ def exited(name: str = "pleg", incarnation: int = 1, **changes: object) -> Exite
 
 def test_a_fault_is_one_json_line_at_once(tmp_path: Path) -> None:
     path = tmp_path / "state" / "incidents.jsonl"
-    Incidents(path, wall=lambda: 1_700_000_000.25).opened(exited(message="actors.pleg.messages:Relist"))
+    Incidents(path, wall=lambda: 1_700_000_000.25).opened(exited(message="actors.pleg.messages:GetRuntimePods"))
     (line,) = path.read_text().splitlines()
     assert json.loads(line) == {
         "time": "2023-11-14T22:13:20.250Z",
@@ -39,7 +39,7 @@ def test_a_fault_is_one_json_line_at_once(tmp_path: Path) -> None:
         "cause": "signal",
         "exit_code": None,
         "signal": "SIGKILL",
-        "message": "actors.pleg.messages:Relist",
+        "message": "actors.pleg.messages:GetRuntimePods",
         "detail": "",
         "uptime_seconds": 12.346,
         "restart_seconds": None,
