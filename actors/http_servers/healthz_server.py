@@ -15,7 +15,7 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 from supervision.messaging import accept_limit
 
-from .serving.port import serve_port
+from .serving.port import ConfiguredPort, serve_port
 
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
@@ -137,8 +137,8 @@ class HealthzServer(Actor):
 
     async def on_start(self) -> None:
         config = cast(Agent, self.context).config
-        if config.healthzPort:
-            await serve_port(self, config.healthzBindAddress, config.healthzPort, MOST_WAITING, self._serve)
+        where = ConfiguredPort("healthzPort", config.healthzBindAddress, config.healthzPort)
+        await serve_port(self, where, MOST_WAITING, self._serve)
 
     async def _serve(self, sockets: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()

@@ -26,7 +26,7 @@ from .endpoints import ENDPOINTS
 from .serving.client_faults import limit_lines
 from .serving.connections import BoundedServer
 from .serving.endpoint import permissions
-from .serving.port import serve_port
+from .serving.port import ConfiguredPort, serve_port
 from .serving.routes import application
 from .serving.server_state import ServerState
 from .tls.context import ServerContext, plain_context, server_context
@@ -63,7 +63,8 @@ class _Server(Actor):
         state = ServerState(self, access, read_only=read_only, tracer=self.tracer)
         routes = application(state, ENDPOINTS, self.agent.config)
         self.server = state.connections = BoundedServer(routes, ssl_options=tls)
-        await serve_port(self, self.agent.config.address, port, MOST_WAITING, self._accept)
+        where = ConfiguredPort("readOnlyPort" if read_only else "port", self.agent.config.address, port)
+        await serve_port(self, where, MOST_WAITING, self._accept)
 
     async def _accept(self, sockets: list[socket.socket]) -> None:
         if self.server is not None:

@@ -124,7 +124,11 @@ class Control:
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
             troubles=[
-                *(_trouble(child, report) for child in self._table for report in child.troubles.current()),
+                *(
+                    _trouble(child, report)
+                    for child in self._table
+                    for report in child.current_troubles(time.monotonic())
+                ),
                 *_of_unwritten(self._application.incidents.unwritten()),
             ],
             log_file=self._application.files.log,
@@ -190,7 +194,7 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
         pid=process.pid,
         incarnation=child.incarnation,
         restarts=child.restarts,
-        uptime=now - process.ordered_at if child.alive else 0.0,
+        uptime=child.age(now),
         memory_bytes=_memory(child, now, look=question.memory),
         last_incident=child.last_incident.text(now),
         incident_age=child.last_incident.age(now),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -59,21 +60,33 @@ class LastIncident:
         return "" if self._last is None else f"{self._last[0]} {_age(int(self.age(now)))} ago"
 
 
+CONFIRMATION_SECONDS: Final = 60.0
+"""A trouble that an earlier incarnation has reported ends when the next one has run so long without reporting it:
+with another configuration it may have nothing to do with that service. All report sooner what they find."""
+
+
 class ServiceTroubles:
-    """The outside services that an actor has reported as not answering; its next incarnation withdraws them."""
+    """The outside services that an actor has reported as not answering; its next incarnation confirms or withdraws
+    them. `incarnation`, `age`: of the process of that name, in seconds; 0.0 while there is none."""
 
     def __init__(self) -> None:
-        self._troubles: dict[str, ServiceState] = {}
+        self._troubles: dict[str, tuple[int, ServiceState]] = {}
 
-    def reported(self, report: ServiceState) -> None:
+    def reported(self, report: ServiceState, incarnation: int, age: float) -> None:
         """Apply a report. A trouble that is reported again counts from its first report."""
-        before = self._troubles.pop(report.service, None)
+        self._forget(incarnation, age)
+        _, before = self._troubles.pop(report.service, (0, report))
         if report.text:
-            since = report.since if before is None else min(before.since, report.since)
-            self._troubles[report.service] = msgspec.structs.replace(report, since=since)
+            since = min(before.since, report.since)
+            self._troubles[report.service] = incarnation, msgspec.structs.replace(report, since=since)
 
-    def current(self) -> list[ServiceState]:
-        return list(self._troubles.values())
+    def current(self, incarnation: int, age: float) -> list[ServiceState]:
+        self._forget(incarnation, age)
+        return [report for _, report in self._troubles.values()]
+
+    def _forget(self, incarnation: int, age: float) -> None:
+        if age > CONFIRMATION_SECONDS:
+            self._troubles = {name: one for name, one in self._troubles.items() if one[0] == incarnation}
 
 
 def _age(seconds: int) -> str:

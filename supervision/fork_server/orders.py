@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 from ..message import Message
 from ..messaging.wire import Frame, WireError
@@ -65,7 +66,7 @@ class Orders:
         elif isinstance(message, Stop):
             self._stop(child, message)
         elif isinstance(message, ServiceState):
-            child.troubles.reported(message)
+            child.reported(message, time.monotonic())
         elif isinstance(message, DiedOnInput):
             self._forgive(child)
         elif isinstance(message, RunDisposable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..process_messages import Cause, Exited
+from ..process_messages import Cause, Exited, ServiceState
 from ..protocol import State
 from ..spec import ChildSpec, Policy
 from .child_process import ChildProcess
@@ -50,6 +50,17 @@ class ProcessEntry:
     @property
     def restarts(self) -> int:
         return max(0, self.incarnation - 1)
+
+    def age(self, now: float) -> float:
+        """Seconds since its process was ordered; 0.0 if it has none."""
+        return now - self.process.ordered_at if self.alive else 0.0
+
+    def reported(self, report: ServiceState, now: float) -> None:
+        """Its process has reported the state of a service."""
+        self.troubles.reported(report, self.incarnation, self.age(now))
+
+    def current_troubles(self, now: float) -> list[ServiceState]:
+        return self.troubles.current(self.incarnation, self.age(now))
 
     def apply_policy(self, policy: Policy) -> None:
         self.policy = policy

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from supervision.actor import Actor
 from supervision.errors import error_reason
@@ -17,34 +17,45 @@ from .listening_sockets import listening
 
 RETRY_SECONDS: Final = 5.0
 """Seconds between attempts, as in the kubelet. The rest of the agent does not wait for the port."""
-_PREFIX: Final = "port "
+FIELDS: Final = ("port", "readOnlyPort", "healthzPort")
 Serve = Callable[[list[socket.socket]], Awaitable[None]]
 
 
-async def serve_port(actor: Actor, address: str, port: int, backlog: int, serve: Serve) -> None:
-    """Call `serve` with the listening sockets, at once or when the port is free. `address`: as configured."""
+class ConfiguredPort(NamedTuple):
+    """A TCP port to listen on, as configured."""
+
+    field: str
+    """Its field of the configuration, one of FIELDS."""
+    address: str
+    port: int
+    """0: none."""
+
+
+async def serve_port(actor: Actor, where: ConfiguredPort, backlog: int, serve: Serve) -> None:
+    """Call `serve` with the listening sockets, at once or when the port is free; never if there is none."""
+    field, address, port = where
+    sockets: list[socket.socket] = []
     try:
-        sockets = actor.listen(f"tcp:{address}:{port}", partial(listening, address, port, backlog))
+        if port:
+            sockets = actor.listen(f"tcp:{address}:{port}", partial(listening, address, port, backlog))
     except OSError as error:
         actor.log.error("cannot listen on %s:%d, next attempt in %.0f s: %s", address, port, RETRY_SECONDS, error)
-        actor.tell(FORK_SERVER, refused(address, port, error))
-        actor.after(RETRY_SECONDS, lambda: serve_port(actor, address, port, backlog, serve))
+        actor.tell(FORK_SERVER, refused(where, error))
+        actor.after(RETRY_SECONDS, lambda: serve_port(actor, where, backlog, serve))
         return
-    actor.tell(FORK_SERVER, ServiceState(_name(port)))  # ends what an earlier incarnation may have reported
-    await serve(sockets)
+    # ends what an earlier incarnation may have reported, also of another port
+    actor.tell(FORK_SERVER, ServiceState(field))
+    if port:
+        await serve(sockets)
 
 
-def refused(address: str, port: int, error: OSError) -> ServiceState:
+def refused(where: ConfiguredPort, error: OSError) -> ServiceState:
     """The state of a port that cannot be listened on."""
-    where = f"{address or '*'}:{port}"
-    remedy = f"ss -ltnp 'sport = :{port}': end who listens, or set another port"
-    return ServiceState(_name(port), f"cannot listen on {where}: {error_reason(error)}", time.monotonic(), remedy)
+    field, address, port = where
+    text = f"cannot listen on {address or '*'}:{port}: {error_reason(error)}"
+    return ServiceState(field, text, time.monotonic(), f"ss -ltnp 'sport = :{port}': end who listens, or set {field}")
 
 
 def is_port(service: str) -> bool:
     """Whether the trouble of this service is that of a port."""
-    return service.startswith(_PREFIX)
-
-
-def _name(port: int) -> str:
-    return f"{_PREFIX}{port}"
+    return service in FIELDS

@@ -50,13 +50,22 @@ def test_a_taken_port_is_tried_again_until_it_is_free():
             await server.__aenter__()
         (refused,) = server.sent(ServiceState, FORK_SERVER)
         assert (refused.service, refused.text) == (
-            f"port {port}",
+            "healthzPort",
             f"cannot listen on 127.0.0.1:{port}: Address already in use",
         )
         await server.advance(RETRY_SECONDS)
         assert "ok" in await get(port)
-        assert server.sent(ServiceState, FORK_SERVER)[1:] == [ServiceState(f"port {port}")]
+        assert server.sent(ServiceState, FORK_SERVER)[1:] == [ServiceState("healthzPort")]
         await server.__aexit__(None, None, None)
+
+    asyncio.run(story())
+
+
+def test_a_taken_port_is_a_trouble_no_more_once_another_one_or_none_is_configured():
+    async def story():
+        for port in (free_port(), 0):
+            async with harness(port) as server:
+                assert server.sent(ServiceState, FORK_SERVER) == [ServiceState("healthzPort")]
 
     asyncio.run(story())
 

@@ -13,12 +13,12 @@ def actor(name: str, injected: list[LastingFault] | None = None) -> ActorState:
 
 def test_an_actor_that_is_down_hides_no_other_finding_about_the_tree() -> None:
     wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
-    taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
+    taken = Trouble("port", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
     found = Tree(pid=1, uptime=1.0, state="degraded", actors=[actor("root"), wedged], troubles=[taken])
     down, stopped, port = agent_checks.tree(found, {5})
     assert down.text == "down: prober: down, last incident: hang 3s ago"
     assert (stopped.level, stopped.remedy) == (Level.FAILURE, "kill -CONT 5, or wait: its supervisor replaces it")
-    assert port.text.startswith("port 10250: cannot listen")
+    assert port.text.startswith("port: cannot listen")
 
 
 def test_an_injected_fault_that_lasts_is_named_with_the_command_that_ends_it() -> None:

@@ -317,7 +317,7 @@ def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
 
 
 def test_each_reason_of_status_has_a_remedy() -> None:
-    taken = Trouble("port 10250", "cannot listen", 3.0, "node_server", "ss -ltnp: end who listens")
+    taken = Trouble("port", "cannot listen", 3.0, "node_server", "ss -ltnp: end who listens")
     looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
     other = Trouble("systemd-logind", "does not answer", 3.0, "shutdown_manager")
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[taken, looked_at, other])

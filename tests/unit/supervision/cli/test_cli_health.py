@@ -81,14 +81,14 @@ def test_one_unhealthy_actor_degrades_the_agent(ill: ActorState, why: str) -> No
 
 def test_a_reason_has_its_remedy_in_a_field_of_its_own() -> None:
     actors = [actor("pleg", pid=42), actor("prober", injected=[LastingFault("slow", 20.0)])]
-    taken = Trouble("port 10250", "cannot listen", 2.0, "node_server", "ss -ltnp")
+    taken = Trouble("port", "cannot listen", 2.0, "node_server", "ss -ltnp")
     found = decide(tree(*actors, troubles=[taken]), stopped={42}).reasons
     assert [one.remedy for one in found] == [
         "kill -CONT 42, or wait: its supervisor replaces it", "supervise inject prober crash", "ss -ltnp",
     ]  # fmt: skip
     shown = text(TreeHealth("degraded", found), tree()).splitlines()
-    assert "  port 10250: cannot listen, for 2.0s" in shown
-    assert shown[shown.index("  port 10250: cannot listen, for 2.0s") + 1] == "      -> ss -ltnp"
+    assert "  port: cannot listen, for 2.0s" in shown
+    assert shown[shown.index("  port: cannot listen, for 2.0s") + 1] == "      -> ss -ltnp"
 
 
 def test_a_remedy_that_several_reasons_in_a_row_share_is_shown_once() -> None:
@@ -125,9 +125,9 @@ def test_a_degraded_tree_is_never_ready() -> None:
 
 
 def test_waiting_actors_and_reasons_of_the_application_degrade_the_status() -> None:
-    troubles = [Trouble("port 10250", "Address already in use", 70.0, "node_server")]
+    troubles = [Trouble("port", "Address already in use", 70.0, "node_server")]
     found = decide(tree(troubles=troubles), (), [Reason("manifest", "a.yaml: wrong")])
-    assert said(found) == ("degraded", ["port 10250: Address already in use, for 1m10s", "manifest: a.yaml: wrong"])
+    assert said(found) == ("degraded", ["port: Address already in use, for 1m10s", "manifest: a.yaml: wrong"])
     assert decide(tree(), (), [Reason("certificate", "expired", down=True)]).state == "down"
 
 

@@ -17,6 +17,7 @@ from supervision.application import NoIncidents, ShownFiles
 from supervision.fork_server.child_checks import RecentDelay, Watch, tick_seconds
 from supervision.fork_server.connection import ProcessConnection
 from supervision.fork_server.control import Control
+from supervision.fork_server.history import CONFIRMATION_SECONDS
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.oom_kills import OomKills
@@ -195,11 +196,27 @@ def test_the_memory_of_actors_is_measured_only_on_request() -> None:
 
 def test_a_trouble_keeps_its_first_time_across_restarts_of_its_reporter() -> None:
     child = present(ProcessTable(TREE, {}).get("a"))
-    child.troubles.reported(ServiceState("runtime", "does not answer", 10.0))
-    child.troubles.reported(ServiceState("runtime", "does not answer", 50.0))
-    assert child.troubles.current() == [ServiceState("runtime", "does not answer", 10.0)]
-    child.troubles.reported(ServiceState("runtime"))
-    assert child.troubles.current() == []
+    child.order(20.0)
+    child.reported(ServiceState("runtime", "does not answer", 10.0), 40.0)
+    child.order(45.0)
+    child.reported(ServiceState("runtime", "does not answer", 50.0), 50.0)
+    assert child.current_troubles(1000.0) == [ServiceState("runtime", "does not answer", 10.0)]
+    child.reported(ServiceState("runtime"), 1000.0)
+    assert child.current_troubles(1000.0) == []
+
+
+def test_a_trouble_that_the_next_incarnation_does_not_report_ends() -> None:
+    child = present(ProcessTable(TREE, {}).get("a"))
+    child.order(0.0)
+    child.reported(ServiceState("certificate", "request is pending", 10.0), 10.0)
+    assert child.current_troubles(1000.0), "its own counts until it is withdrawn"
+    child.down()
+    assert child.current_troubles(1000.0)
+    child.order(1000.0)
+    assert child.current_troubles(1000.0 + CONFIRMATION_SECONDS)
+    assert child.current_troubles(1001.0 + CONFIRMATION_SECONDS) == []
+    child.reported(ServiceState("certificate", "request is pending", 2000.0), 2000.0)
+    assert child.current_troubles(2000.0) == [ServiceState("certificate", "request is pending", 2000.0)]
 
 
 def test_heartbeats_are_checked_often_enough_for_the_shortest_policy() -> None:
