@@ -115,23 +115,26 @@ _ENGINE: Final = ("asyncio", "encodings.ascii", "msgspec.json", "msgspec.msgpack
 
 def tree(agent: Agent, runtime: ChildSpec | None = None) -> ChildSpec:
     """The tree of this agent; `runtime` is the program of a managed container runtime, if there is one."""
-    spec = _spec(TREE, agent, [name for one in declarations() for name in one.names(agent)])
+    names = [name for one in declarations() for name in one.names(agent)]
+    consumers = {one: read for one, read in RELATIONS.consumers.items() if matching(one, names)}
+    spec = _spec(TREE, agent, names, msgspec.structs.replace(RELATIONS, consumers=consumers))
     if runtime is None:
         return spec
     return msgspec.structs.replace(spec, children=(runtime, *spec.children))
 
 
-def _spec(group: SupervisorNode, agent: Agent, names: list[ActorName]) -> ChildSpec:
+def _spec(group: SupervisorNode, agent: Agent, names: list[ActorName], relations: Relations) -> ChildSpec:
+    """`names`: of all actors; `relations`: of this agent's tree."""
     children: list[ChildSpec] = []
     for child in group.children:
         if isinstance(child, SupervisorNode):
-            children.append(_spec(child, agent, names))
+            children.append(_spec(child, agent, names, relations))
             continue
         children += [
             ChildSpec(
                 name=name.removeprefix(f"{group.name}/"),
                 actor=child.actor,
-                arguments=child.arguments(RELATIONS),
+                arguments=child.arguments(relations),
                 feeders=feeders(child, agent, names),
                 keeps_sockets=child.keeps_sockets,
                 policy=child.policy,

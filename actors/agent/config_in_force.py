@@ -10,7 +10,7 @@ import msgspec
 from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, Flagz, GetConfigz
 from actors.shared.config.loading import load
 from actors.shared.config.shown_fields import chosen, chosen_plain, flat, masked, print_rows, shown_value
-from actors.shared.config.sources.effective import lookup
+from actors.shared.config.sources.effective import shown_source
 from supervision.cli.command import Context
 from supervision.cli.document import document_text
 
@@ -56,7 +56,7 @@ def rows(
         now = value
         if path.partition(".")[0] in (*waiting, _BY_RUNTIME):
             now = _value_at(plain, path, value)
-        source = lookup(sources, path)
+        source = shown_source(sources, path, value)
         if now == value or str(now) == str(value):
             yield path, value, source
         elif path == _BY_RUNTIME:

@@ -43,12 +43,17 @@ def run(words: list[str]) -> int:
     if words[:1] == ["config"]:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import run as run_config
+        from actors.shared.config.commands import take_form
         from supervision.cli.command import CommandError, as_typed
+        from supervision.cli.document import error_text
 
         try:
             return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})
         except CommandError as error:
-            sys.stderr.write(f"supervise: {as_typed(str(error))}\n")
+            if form := take_form(words[1:])[0]:
+                sys.stdout.write(f"{error_text(str(error), error.code, form)}\n")
+            else:
+                sys.stderr.write(f"supervise: {as_typed(str(error))}\n")
             return error.code
     if words[:1] == ["--version"]:
         from actors.shared.config.version import OWN_VERSION, git_version
@@ -97,7 +102,7 @@ def _explain(words: Sequence[str], form: str, out: TextIO) -> int:
     from actors.shared.config.commands import explain
     from actors.tree import RELATIONS
 
-    return explain(words, form, out, lambda field: effect_of(field, RELATIONS.consumers))
+    return explain(words, form, out, lambda field: effect_of(field, RELATIONS.consumers, RELATIONS.optional))
 
 
 def whole_parser(with_flags: Collection[str]) -> argparse.ArgumentParser:

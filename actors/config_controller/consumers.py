@@ -7,7 +7,7 @@ created: a change of them takes effect only with a restart of the agent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from actors.pod_workers.messages import POD_WORKERS, pod_workers
@@ -50,8 +50,9 @@ def can_change(field: str, running: object = None, desired: object = None) -> bo
     return field not in RESTART and (field not in SWITCHES or bool(running) == bool(desired))
 
 
-def effect_of(field: str, consumers: Consumers) -> str:
-    """The effect of a change of a top-level field while the agent runs, as text."""
+def effect_of(field: str, consumers: Consumers, optional: Collection[str] = ()) -> str:
+    """The effect of a change of a top-level field while the agent runs, as text. `optional`: actors that exist under
+    some configurations only."""
     if field in RESTART:
         return "waits for a restart of the agent; pods keep running"
     if field in ENGINE:
@@ -66,20 +67,32 @@ def effect_of(field: str, consumers: Consumers) -> str:
     elif field in MEMORY_RESERVED:
         policy = "memoryManagerPolicy: Static" if field not in RESERVED else "a static policy of CPUs or memory"
         exception = f"; with {policy} it waits for a restart of the agent"
+    elif affected and all(name in optional for name in affected):
+        exception = f"; without {' and '.join(affected)} it has no effect"
     return f"acts at once: {restart}, pods keep running{exception}"
 
 
 def outcome(changed: Iterable[str], waiting: Iterable[str], consumers: Consumers) -> str:
     """The effect of each changed field of a new configuration, for the history; '' if none differs."""
     changed = list(changed)
+    ignored = unread(changed, consumers)
     affected = {field: [name for name, read in consumers.items() if field in read] for field in changed}
-    acting = [f"{field} ({', '.join(names)})" if names else field for field, names in affected.items()]
     groups = {
-        "acts": [text for field, text in zip(changed, acting, strict=True) if field not in UNREAD],
+        "acts": [
+            f"{field} ({', '.join(names)})" if names else field
+            for field, names in affected.items()
+            if field not in ignored
+        ],
         "waits for a restart": list(waiting),
-        "without effect": [field for field in changed if field in UNREAD],
+        "without effect": ignored,
     }
     return "; ".join(f"{what}: {', '.join(fields)}" for what, fields in groups.items() if fields)
+
+
+def unread(fields: Iterable[str], consumers: Consumers) -> list[str]:
+    """The fields that no actor of this tree reads: a change of them has no effect here."""
+    read = ENGINE.union(*consumers.values())
+    return [field for field in fields if field not in read]
 
 
 def consumers_of(fields: Iterable[str], consumers: Consumers, workers: int) -> tuple[ActorName, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from supervision.protocol import FORK_SERVER, RollingRestart
 from supervision.spec import SetPolicies
 
 from . import session
-from .consumers import UNREAD, Consumers
+from .consumers import Consumers, unread
 from .in_force import InForce
 from .sources import ValidConfiguration
 
@@ -60,6 +61,7 @@ class RunningConfiguration:
     def apply(self, name: str, candidate: ValidConfiguration) -> None:
         """Put the configuration with the hash `name` in force, and order the restart of its consumers."""
         self._in_force, changed = self._in_force.changed_to(candidate.config, self._consumers, self._shards)
+        ignored = unread(changed, self._consumers)
         # before the restarts are ordered: an actor that starts reads its configuration from the session
         self._save_session()
         if "logging" in changed:
@@ -67,17 +69,17 @@ class RunningConfiguration:
         if candidate.policies and candidate.policy != self._in_force.policy:
             self.set_policies(candidate)
             changed = (*changed, "supervision policy")
-        self._log_change(name, changed)
+        self._log_change(name, changed, ignored)
         if self._in_force.to_restart:
             self.start_restart()
 
-    def _log_change(self, name: str, changed: tuple[str, ...]) -> None:
+    def _log_change(self, name: str, changed: Iterable[str], ignored: Collection[str]) -> None:
         log, in_force = self._actor.log, self._in_force
-        acting = [field for field in changed if field not in UNREAD]
+        acting = [field for field in changed if field not in ignored]
         log.info("configuration %s: changed %s", name, ", ".join(acting) or "nothing")
         if in_force.waiting:
             log.warning("configuration %s: wait for a restart: %s", name, ", ".join(in_force.waiting))
-        if ignored := [field for field in changed if field in UNREAD]:
+        if ignored:
             log.warning("configuration %s: without effect, nothing reads them: %s", name, ", ".join(ignored))
         if in_force.to_restart:
             log.info("configuration %s: restarting %s", name, ", ".join(in_force.to_restart))

@@ -22,7 +22,7 @@ from ..messaging.names import PeerRefused
 from ..process_stat import is_alive
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
-from .document import document_text, form_of
+from .document import document_text, error_text, form_of
 from .signals import is_stopped
 from .text import duration, plain
 
@@ -288,7 +288,7 @@ def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.N
         return run(Context(arguments, where))
     except CommandError as error:
         if form := form_of(arguments.output):
-            print(document_text({"error": str(error), "code": error.code}, form))  # noqa: T201
+            print(error_text(str(error), error.code, form))  # noqa: T201
         else:
             print(f"supervise: {plain(as_typed(str(error)))}", file=sys.stderr)  # noqa: T201
         return error.code

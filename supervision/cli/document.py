@@ -20,6 +20,11 @@ def form_of(output: str) -> str:
     return output if output in FORMS else ""
 
 
+def error_text(text: str, code: int, form: str) -> str:
+    """The document of a command that failed, without the last line's end. `code`: its exit code."""
+    return document_text({"error": text, "code": code}, form)
+
+
 def document_text(data: Any, form: str) -> str:
     """Structs and plain values in one of FORMS, indented, without the last line's end."""
     plain = msgspec.to_builtins(data)

@@ -11,7 +11,7 @@ from .command import DEFAULT_ROOT_DIR, program, program_of_root
 _COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)(?:(?!: )[^;`()])*[^:;`()\s]")
 """The commands of a remedy that ask an agent: `start` names its own directory, `config explain` asks no agent. The
 purpose of a command may follow after a colon."""
-_PROGRAM: Final = re.compile(r"(sudo |)\bsupervise(?= [a-z])")
+_PROGRAM: Final = re.compile(r"(sudo |)(?<![\w/.-])supervise(?= [a-z])")
 
 
 def typed(remedy: str, root_dir: str) -> str:

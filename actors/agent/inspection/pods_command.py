@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from supervision.cli.command import NO_ANSWER, CommandError, Context
-from supervision.cli.document import WIDE
+from supervision.cli.document import WIDE, form_of
 from supervision.cli.text import left_out, left_out_text, table, terminal_columns, without, wrapped
 
 from . import label_selector, pod_rows
@@ -69,6 +69,7 @@ def _show_pods(context: Context, shown: _Shown) -> int:
             shown.objects = objects
         else:
             print_objects(context, chosen[0] if len(arguments.name) == 1 else pod_list(chosen))
+        _say_refused(found.refused, shown, arguments)
         return _code(code, missing)
     now = time.time()
     columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == WIDE else 0)
@@ -95,11 +96,7 @@ def _show_pods(context: Context, shown: _Shown) -> int:
         shown.empty_shown = True
         _say(f"no pods {'are known ' if found.problems else ''}{_where(found, arguments)}", arguments)
     shown.rows = rows
-    if not arguments.name:
-        for error in found.refused:
-            if error not in shown.refused:
-                _say(f"refused: {error}", arguments)
-    shown.refused = found.refused
+    _say_refused(found.refused, shown, arguments)
     return _code(code, missing)
 
 
@@ -143,9 +140,18 @@ def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
     return (*row[:4], *(cell.partition(" ")[0] for cell in row[4:5]), *row[6:])
 
 
+def _say_refused(refused: list[str], shown: _Shown, arguments: argparse.Namespace) -> None:
+    """Print the errors of manifests that are new."""
+    if not arguments.name:
+        for error in refused:
+            if error not in shown.refused:
+                _say(f"refused: {error}", arguments)
+    shown.refused = refused
+
+
 def _say(text: str, arguments: argparse.Namespace) -> None:
-    """Print a line that is not a pod: to stderr if a program reads the names from stdout."""
-    if arguments.output == "name":
+    """Print a line that is not a pod: to stderr if a program reads stdout."""
+    if arguments.output == "name" or form_of(arguments.output):
         warn(text)
     else:
         print_lines(*wrapped(text, terminal_columns(sys.stdout), "    ", ""))

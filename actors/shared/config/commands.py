@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TextIO
 
-from supervision.cli.document import FORMS, document_text, form_of
+from supervision.cli.document import FORMS, document_text, error_text, form_of
 from supervision.documents.suggestions import did_you_mean
 
 from .errors import ConfigErrors, ConfigProblem, UsageErrors
@@ -92,6 +92,7 @@ def run(
             stream = out if wants_help else err
             stream.write(folded(ABOUT, terminal_columns(stream)))
         return 0 if wants_help else 2
+    form = ""
     try:
         form, rest = take_form(words[1:])
         return command(rest, form, out)
@@ -99,7 +100,10 @@ def run(
         err.write(f"{_plain(error)}\n  see `supervise config --help`\n")
         return 2
     except ConfigErrors as error:
-        err.write(f"{_plain(error)}\n")
+        if form:
+            out.write(f"{error_text(str(error), 1, form)}\n")
+        else:
+            err.write(f"{_plain(error)}\n")
         return 1
 
 
@@ -176,11 +180,11 @@ def show(words: Sequence[str], form: str, out: TextIO) -> int:
     from .flags.parsing import positional
     from .loading import load
     from .shown_fields import chosen, chosen_plain, flat, masked, print_rows
-    from .sources.effective import lookup, to_plain
+    from .sources.effective import shown_source, to_plain
 
     fields, flags = positional(words)
     agent = load(flags, recover=False)
-    every = [(path, value, lookup(agent.config_sources, path)) for path, value in flat(agent.config)]
+    every = [(path, value, shown_source(agent.config_sources, path, value)) for path, value in flat(agent.config)]
     rows = chosen(fields, every, agent.config_sources)
     if form:
         found = chosen_plain(fields, masked(to_plain(agent.config)), rows, agent.config_sources)

@@ -8,7 +8,7 @@ from actors.config_controller.in_force import InForce, differing
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.tree import RELATIONS, declarations
+from actors.tree import RELATIONS, declarations, tree
 
 CONSUMERS = RELATIONS.consumers
 FIELDS = KubeletConfiguration.__struct_fields__
@@ -46,6 +46,19 @@ def test_fields_that_can_change_at_run_time_change_and_the_others_wait_for_a_res
     after, changed = BEFORE.changed_to(other(maxPods=5, oomScoreAdj=0), CONSUMERS, workers=1)
     assert (changed, after.running.maxPods, after.running.oomScoreAdj) == (("maxPods",), 5, -999)
     assert after.waiting == ("oomScoreAdj",)
+
+
+def test_a_field_that_no_actor_of_this_tree_reads_is_without_effect():
+    standalone = tree(Agent()).children
+    (controller,) = [child for child in standalone if child.name == "config_controller"]
+    consumers = controller.arguments["consumers"]
+    after, _ = BEFORE.changed_to(other(nodeStatusMaxImages=7, port=10251, maxPods=5), consumers, workers=1)
+    assert after.outcome == (
+        "acts: port (http_servers/node_server), maxPods (container_manager); without effect: nodeStatusMaxImages"
+    )
+    assert effect_of("nodeStatusMaxImages", CONSUMERS, RELATIONS.optional).endswith(
+        "; without api_clients/heartbeat_client it has no effect"
+    )
 
 
 def test_a_port_of_a_missing_server_waits_for_a_restart():

@@ -13,6 +13,7 @@ from actors.shared.config.flags.flag_table import FLAGS
 from actors.shared.config.validation import rules
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.config.validation.unsupported import without_effect
+from supervision.documents.model import below
 from supervision.errors import UNREADABLE
 
 from . import defaults
@@ -67,6 +68,14 @@ def lookup(sources: Mapping[str, str], path: str) -> str:
             return sources[place]
         place = place[: max(place.rfind("."), place.rfind("["))] if "." in place or "[" in place else ""
     return DEFAULT
+
+
+def shown_source(sources: Mapping[str, str], path: str, value: object) -> str:
+    """The source of a field as a whole; of one whose parts have their own, all of these."""
+    parts = [source for place, source in sources.items() if place.startswith((f"{path}.", f"{path}["))]
+    if isinstance(value, Mapping):
+        parts = [lookup(sources, below(path, key)) for key in value] or parts
+    return ", ".join(dict.fromkeys(parts)) or lookup(sources, path)
 
 
 def _merge_documents(documents: Sequence[Document], sources: dict[str, str]) -> dict[str, Any]:

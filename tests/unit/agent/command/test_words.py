@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.agent.subcommands import parser_of
+from actors.agent.subcommands import parser_of, run
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of
 from supervision.cli import command as cli_command
@@ -51,6 +51,18 @@ def test_a_command_of_config_that_is_misspelt_gets_a_hint() -> None:
     done = supervise("config", "chek")
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no command chek, did you mean check?" in done.stderr
+
+
+def test_an_error_of_config_is_a_document_where_one_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise CommandError(REFUSED, "permission denied")
+
+    monkeypatch.setattr("actors.shared.config.commands.run", refuse)
+    assert run(["config", "history", "-o", "json"]) == run(["config", "history"]) == REFUSED
+    out, err = capsys.readouterr()
+    assert (json.loads(out), err) == ({"error": "permission denied", "code": 4}, "supervise: permission denied\n")
 
 
 def test_the_command_for_root_has_the_directory_that_sudo_would_forget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,14 @@ def test_labels_and_namespaces_choose_pods(shown: Any) -> None:
     assert shown("-l", "app=x")[0][:1] == ["no pods on this node with these labels"]
 
 
+@pytest.mark.parametrize("form", ["json", "yaml", "name"])
+def test_programs_read_refused_manifests_on_stderr(shown: Any, form: str) -> None:
+    lines, said = shown("-o", form)
+    assert said == "supervise: refused: /m/bad.yaml: spec.containers: required\n"
+    assert not any("refused" in line for line in lines)
+    assert shown("-o", form, "web")[1] == ""
+
+
 def test_several_names_are_several_pods_and_those_that_are_none_are_reported(
     shown: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

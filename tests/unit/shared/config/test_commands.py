@@ -63,6 +63,13 @@ def test_show_as_json_is_the_configuration_with_its_sources(write):
     assert found["sources"]["maxPods"].endswith(":3")
 
 
+def test_an_error_is_a_document_where_one_is_asked_for(write):
+    for words, told in ((("show", "nosuch"), "no such field"), (("explain", "nosuch"), "no such field, flag")):
+        code, out, err = do(*words, "-o", "json")
+        assert (code, json.loads(out)["code"], err) == (1, 1, "")
+        assert told in json.loads(out)["error"]
+
+
 def test_show_of_some_fields_has_only_these_with_what_is_in_them(write):
     path = write("maxPods: 5\nevictionHard: {memory.available: 100Mi}\nstaticPodURLHeader: {Authorization: [secret]}\n")
     code, out, _ = do("show", "maxPods", "authentication.x509", "evictionHard.memory.available", f"--config={path}")

@@ -35,3 +35,4 @@ def test_remedies_begin_with_what_must_be_typed() -> None:
     remedy = "supervise incidents pleg --full; sudo supervise doctor"
     found = written(remedy, DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise")
     assert found == ".venv/bin/supervise incidents pleg --full; sudo /opt/t/bin/supervise doctor"
+    assert written(found, DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise") == found

@@ -11,7 +11,7 @@ from actors.shared.config.fields.kubelet_configuration import DEFAULT_EVICTION_H
 from actors.shared.config.flags.parsing import parse
 from actors.shared.config.sources.defaults import ZERO_IS_UNSET
 from actors.shared.config.sources.documents import Document
-from actors.shared.config.sources.effective import effective, from_json, lookup, to_json, to_plain
+from actors.shared.config.sources.effective import effective, from_json, lookup, shown_source, to_json, to_plain
 from actors.shared.config.sources.merge_patch import merge_patch, put
 from actors.shared.config.validation.rule_kinds import ValidationContext, value_at
 
@@ -128,6 +128,18 @@ def test_the_order_of_sources_holds_for_each_gate_alone():
     sources = made({"featureGates": {"PodsAPI": True}}, flags=["--feature-gates=EventedPLEG=true"]).sources
     assert lookup(sources, "featureGates.PodsAPI") == "layer0"
     assert lookup(sources, "featureGates.EventedPLEG") == "--feature-gates"
+    both = {"PodsAPI": True, "EventedPLEG": True}
+    assert shown_source(sources, "featureGates", both) == "layer0, --feature-gates"
+
+
+def test_a_map_and_a_list_as_a_whole_have_the_sources_of_their_parts():
+    taint = {"key": "a", "effect": "NoSchedule"}
+    result = made({}, {"evictionHard": {"memory.available": "5%"}, "registerWithTaints": [taint]})
+    config, sources = result.config, result.sources
+    assert shown_source(sources, "evictionHard", config.evictionHard) == "layer1, default"
+    assert shown_source(sources, "registerWithTaints", config.registerWithTaints) == "layer1"
+    assert shown_source(sources, "evictionSoft", config.evictionSoft) == "default"
+    assert shown_source(sources, "maxPods", config.maxPods) == "default"
 
 
 def test_insecure_settings_are_warned_about():
