@@ -43,13 +43,14 @@ def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], re
 
 
 _NUMBERS: Final = tuple(int(number) for number in (signal.SIGCHLD, DUMP, *IGNORED))
-_STOP_NUMBERS: Final = tuple(int(number) for number in (*STOP, signal.SIGHUP))
+_HANDLED_NUMBERS: Final = tuple(int(number) for number in (*STOP, *IGNORED))
 _ALL_NUMBERS: Final = tuple(int(number) for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _DEFAULT, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_SETMASK)
 
 
 def in_child(*, handles_signals: bool) -> None:
-    """In a child: undo what `handle` did. `handles_signals`: stop signals end it, else they do nothing.
+    """In a child: undo what `handle` did. `handles_signals`: each signal has its default action, else those that stop
+    the fork server, and those that it ignores, do nothing.
 
     They have a handler for that, because what is ignored stays so in the programs that the child starts: `timeout` in a
     credential plug-in would end nothing. Calls of the system that one interrupts are restarted.
@@ -58,14 +59,14 @@ def in_child(*, handles_signals: bool) -> None:
     `_signal`, which they call, make none. That writes to fewer of the pages that are shared with the fork server."""
     for number in _NUMBERS:
         _signal.signal(number, _DEFAULT)
-    for number in _STOP_NUMBERS:
+    for number in _HANDLED_NUMBERS:
         _signal.signal(number, _DEFAULT if handles_signals else _do_nothing)
         if not handles_signals:
             _signal.siginterrupt(number, False)
 
 
 def _do_nothing(number: int, frame: object) -> None:
-    """The handler of a stop signal in an actor: the fork server decides when it ends."""
+    """The handler in an actor of a stop signal, as the fork server decides when it ends, and of one sent by mistake."""
 
 
 def before_program() -> None:
