@@ -208,11 +208,16 @@ class ShutdownManager(Actor):
             self._save()
             self._publish()
 
+    def _is_shutting_down(self) -> bool:
+        return self._phase is ShutdownPhase.SHUTTING_DOWN
+
     async def _end_unreported(self) -> None:
         """After a shutdown, end its pods again until the API server has their statuses."""
-        if self._phase is ShutdownPhase.SHUTTING_DOWN or not self._state.last.pods:
+        if self._is_shutting_down() or not self._state.last.pods:
             return
         found = await self._pods()
+        if self._is_shutting_down():  # since then: it records and ends the pods itself
+            return
         self._put(unreported(self._state.last, found))
         for pod in found.pods:
             if pod.uid in self._state.last.pods and not pod.finished:

@@ -28,7 +28,7 @@ from actors.shutdown_manager.termination_order import REPEAT_SECONDS
 from actors.status_manager.messages import GetLivePods, LivePods
 from supervision.actor import AskError
 from supervision.process_messages import Hello
-from tests.support.shutdown_node import NOW, SYSTEM, TOTAL, Node
+from tests.support.shutdown_node import CRITICAL, NOW, SYSTEM, TOTAL, Node
 from tests.support.system_bus import SystemBus, system_bus
 
 
@@ -179,6 +179,36 @@ async def test_pods_ended_by_a_shutdown_are_reported_after_boot_until_the_api_se
         await after.harness.advance(REPEAT_SECONDS)
         assert after.harness.sent(NodeShutdown)[-1].ended == []
         assert after.kept() == []
+
+
+async def test_a_pod_that_was_asked_for_before_a_shutdown_keeps_the_grace_and_the_record_of_it(
+    node: Node, bus: SystemBus, tmp_path: Path
+) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.begun(bus)
+        node.change("web", finished=True, status_written=False)
+        await node.harness.advance(TOTAL + 1)
+    bus.tell("cancel")
+    after = Node(tmp_path, bus)
+    answered = asyncio.Event()
+
+    async def late(_: GetLivePods) -> LivePods:
+        found = LivePods(list(after.pods.values()), complete=True)
+        await answered.wait()
+        return found
+
+    async with after.harness:
+        await after.seen(bus, "lock", 2)
+        after.harness.answer(GetLivePods, late)
+        await after.harness.advance(REPEAT_SECONDS)
+        after.put("web")
+        after.harness.answer(GetLivePods, lambda _: LivePods(list(after.pods.values()), complete=True))
+        await after.begun(bus)
+        assert (after.killed(), after.kept()) == ({"web": TOTAL - CRITICAL}, ["web"])
+        answered.set()
+        await after.harness.settle()
+        assert (after.killed(), after.kept()) == ({"web": TOTAL - CRITICAL}, ["web"])
 
 
 async def test_the_end_of_a_shutdown_that_no_agent_saw_is_recorded_after_the_boot(
