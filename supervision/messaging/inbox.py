@@ -131,7 +131,7 @@ class Inbox:
         if not frames:
             return
         self._waiting.extend((channel, frame) for frame in frames)
-        if self._is_open and not self._draining and not self._scheduled:
+        if self._is_open and not self._scheduled:  # never while a message is handled: the event loop calls this
             self._drain()
 
     def acknowledged(self, channel: Channel, ack: Ack) -> None:

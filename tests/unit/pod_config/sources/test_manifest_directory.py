@@ -12,7 +12,7 @@ import pytest
 
 from actors.pod_config.manifests.manifest import Origin, StaticPod, read_manifest
 from actors.pod_config.sources import file_source
-from actors.pod_config.sources.manifest_directory import ManifestDirectory
+from actors.pod_config.sources.manifest_directory import REPLACED_SECONDS, SETTLE_SECONDS, ManifestDirectory
 from actors.pod_config.validation.errors import document_error
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -25,12 +25,15 @@ class Runner:
 
     def __init__(self) -> None:
         self.tasks: list[Coroutine[Any, Any, None]] = []
+        self.due: list[tuple[float, Callable[[], Any]]] = []
         self.log, self.name, self.last_ended_by_order = logging.getLogger("pod_config"), "pod_config", False
 
     def start_task(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self.tasks.append(coroutine)
 
-    def after(self, seconds: float, call: Callable[[], Any]) -> None: ...
+    def after(self, seconds: float, call: Callable[[], Any]) -> None:
+        self.due.append((seconds, call))
+
     def every(self, seconds: float, call: Callable[[], Any], *, jitter: float) -> None: ...
     def tell(self, *_: Any, **__: Any) -> None: ...
 
@@ -54,6 +57,12 @@ class Directory:
             return read_manifest(Path(path).read_bytes(), self._origin(path))
         except OSError as error:
             raise document_error(str(error.strerror)) from None
+
+    def events(self) -> None:
+        """Handle what inotify has to say."""
+        watch = self.manifests._watch
+        assert watch is not None
+        self.manifests._events(watch)
 
     async def run_tasks(self) -> None:
         tasks, self.actor.tasks = self.actor.tasks, []
@@ -102,3 +111,37 @@ async def test_a_large_manifest_that_changes_before_its_reading_begins_is_read_o
     assert (directory.pods(), directory.manifests.is_read) == ([], False)
     await second
     assert (directory.pods(), directory.manifests.is_read) == (["other-n1_default"], True)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+async def test_a_file_that_its_writer_may_still_write_is_looked_at_again_soon(tmp_path: Path, fresh: bool) -> None:
+    """A link to a file is complete at once, and nobody closes it."""
+    path = tmp_path / "manifests"
+    path.mkdir()
+    directory = Directory(path)
+    directory.manifests.start()
+    directory.actor.due.clear()
+    written = tmp_path / "web"
+    written.write_text(MANIFEST % "web")
+    if not fresh:
+        os.utime(written, (1, 1))
+    os.link(written, path / "web.yaml")
+    directory.events()
+    assert (directory.actor.due, directory.pods()) == (
+        ([(SETTLE_SECONDS, directory.manifests._scan)], []) if fresh else ([], ["web-n1_default"])
+    )
+
+
+async def test_a_manifest_that_was_moved_away_is_looked_at_again_before_its_pod_ends(tmp_path: Path) -> None:
+    """Editors move a file away before they write it anew."""
+    (tmp_path / "web.yaml").write_text(MANIFEST % "web")
+    directory = Directory(tmp_path)
+    directory.manifests.start()
+    directory.actor.due.clear()
+    (tmp_path / "web.yaml").rename(tmp_path / "web.yaml~")
+    directory.events()
+    assert directory.pods() == ["web-n1_default"]
+    ((seconds, scan),) = directory.actor.due
+    assert seconds == REPLACED_SECONDS
+    scan()
+    assert directory.pods() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -88,3 +89,30 @@ def test_invalid_data_is_no_answer_and_raises_nothing(data: bytes) -> None:
         peer.close()
         found = liveness._await_answer(ours, time.monotonic() + 10.0)
         assert found is None or all(each in data for each in found)
+
+
+def test_the_answer_is_that_of_the_call_and_not_of_another_stream() -> None:
+    ours, peer = socket.socketpair()
+    with ours, peer:
+        for kind, stream, payload in (
+            (liveness._HEADERS, 3, b"other"),
+            (liveness._DATA, 3, b"other"),
+            (liveness._HEADERS, liveness._STREAM, b"one"),
+            (liveness._HEADERS, liveness._STREAM, b" two"),
+            (liveness._DATA, liveness._STREAM, b"name"),
+        ):
+            peer.sendall(liveness._frame(kind, 0, stream, payload))
+        assert liveness._await_answer(ours, time.monotonic() + 10.0) == (b"one two", b"name")
+
+
+def test_an_answer_that_comes_in_pieces_is_waited_for_until_the_deadline() -> None:
+    whole = liveness._frame(liveness._DATA, 0, liveness._STREAM, b"x" * 70_000)
+    ours, peer = socket.socketpair()
+    with ours, peer:
+        sender = threading.Thread(target=peer.sendall, args=(whole,))
+        sender.start()
+        assert liveness._await_answer(ours, time.monotonic() + 10.0) == (b"", b"x" * 70_000)
+        sender.join()
+        assert liveness._await_answer(ours, time.monotonic() - 1.0) is None
+        with pytest.raises(TimeoutError):
+            liveness._await_answer(ours, time.monotonic() + 0.05)

@@ -5,16 +5,31 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from supervision.actor import Address
+from supervision.messaging import inbox as module
 from supervision.messaging.channel import Flusher
 from supervision.messaging.inbox import Inbox
-from supervision.messaging.wire import MAX_BYTES, WireError
+from supervision.messaging.wire import MAX_BYTES, Ack, Frame, WireError, decode, encode
+from supervision.protocol import Done
 
 
 class FakeChannel:
     def __init__(self, pid: int) -> None:
         self.pid, self.incomplete_bytes = pid, 0
         self.refused: WireError | None = None
+        self.handled_bytes = self.acknowledged = self.flushed = 0
+
+    def handled(self, size: int) -> bool:
+        self.handled_bytes += size
+        return False
+
+    def acknowledge(self) -> None:
+        self.acknowledged += 1
+
+    def flush(self) -> None:
+        self.flushed = self.acknowledged
 
     def check_peer(self) -> int:
         return self.pid
@@ -116,3 +131,80 @@ async def test_an_error_in_the_mailbox_itself_ends_the_process() -> None:
     owner.dispatch = fail  # type: ignore[method-assign]
     await asyncio.sleep(0)
     assert owner.crashes == [fault]
+
+
+def frame(text: str) -> Frame:
+    return decode(encode("sender", Done(text)))
+
+
+async def test_messages_that_arrive_while_others_wait_for_their_turn_do_not_take_it_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Timers, answers and new connections have their turn between two slices."""
+    monkeypatch.setattr(module, "SLICE_SECONDS", -1.0)  # one message in a slice
+    owner = Dispatched()
+    inbox = Inbox(owner)
+    channel = _opened(inbox, 7)
+    inbox.received(channel, [frame("one"), frame("two")])
+    assert owner.messages == []
+    inbox.open_up()
+    inbox.received(channel, [frame("three")])
+    assert owner.messages == [Done("one")]
+    await asyncio.sleep(0)
+    assert owner.messages == [Done("one"), Done("two")]
+    await asyncio.sleep(0)
+    assert owner.messages == [Done("one"), Done("two"), Done("three")]
+
+
+async def test_a_process_that_ends_acknowledges_the_message_on_which_it_ends_and_those_before_it() -> None:
+    owner = Dispatched()
+    inbox = Inbox(owner)
+    channel, other = _opened(inbox, 7), _opened(inbox, 8)
+    first, last = frame("one"), frame("ends the process")
+
+    def end(message: Any, sender: Address) -> None:
+        if message == last.message():
+            inbox.flush_acknowledgements()
+            inbox.shut()
+
+    owner.dispatch = end  # type: ignore[method-assign]
+    inbox.open_up()
+    inbox.received(channel, [first, last, frame("not handled")])
+    assert (channel.handled_bytes, channel.acknowledged, channel.flushed) == (first.size + 2 * last.size, 1, 1)
+    assert (other.handled_bytes, other.flushed) == (0, 1)
+    assert len(inbox) == 1, "it is not acknowledged, and goes to the next incarnation"
+
+
+async def test_a_message_that_cannot_be_read_drops_the_connection_and_what_was_handled_is_acknowledged() -> None:
+    owner = Dispatched()
+    inbox = Inbox(owner)
+    channel = _opened(inbox, 7)
+    inbox.open_up()
+    unreadable = frame("x")._replace(type="no.such.Message")
+    inbox.received(channel, [frame("one"), unreadable])
+    assert owner.messages == [Done("one")]
+    assert channel.acknowledged == 1
+    assert "no.such.Message" in str(channel.refused)
+    inbox.flush_acknowledgements()
+    assert channel.handled_bytes == frame("one").size, "the unreadable one does not count as handled"
+
+
+async def test_an_acknowledgement_of_nothing_drops_the_connection() -> None:
+    inbox = Inbox(Dispatched())
+    channel = _opened(inbox, 7)
+    inbox.acknowledged(channel, Ack(1))
+    assert "never sent" in str(channel.refused)
+
+
+async def test_handled_messages_are_acknowledged_soon_and_once_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ACK_SECONDS", 0.0)
+    inbox = Inbox(Dispatched())
+    channel = _opened(inbox, 7)
+    inbox.open_up()
+    inbox.received(channel, [frame("one"), frame("two")])
+    assert channel.acknowledged == 0
+    while not channel.acknowledged:
+        await asyncio.sleep(0)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert channel.acknowledged == 1

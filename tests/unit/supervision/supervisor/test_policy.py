@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from supervision.spec import SUPERVISOR_POLICY, ChildSpec, Policy, PolicySettings, walk
 from supervision.supervisor.policy import load, load_text
 from supervision.supervisor.policy_file import PolicyError
-from supervision.supervisor.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
+from supervision.supervisor.policy_rules import RULES, SUPERVISORS_ONLY, shown, wrong_policies
 
 
 def leaf(name: str) -> ChildSpec:
@@ -38,6 +38,12 @@ def problems(tmp_path: Path, text: str, **options: Any) -> list[str]:
 
 def test_every_setting_has_a_rule() -> None:
     assert set(RULES) == set(Policy.__struct_fields__)
+
+
+@pytest.mark.parametrize(("length", "text"), [(58, repr("x" * 58)), (59, "'" + "x" * 56 + "...")])
+def test_a_wrong_value_is_shown_in_sixty_characters(length: int, text: str) -> None:
+    assert shown("x" * length) == text
+    assert len(text) == 60
 
 
 def test_names_override_patterns_and_patterns_override_sections(tmp_path: Path) -> None:
