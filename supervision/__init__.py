@@ -20,6 +20,7 @@ application.py        what an application gives the engine: the tree, its polici
 spec.py               child specs, with the terms of Erlang/OTP's supervisor
 supervisor/           supervisors: strategies, restart intensity, transitions, policies
 backoff.py            pauses that grow while something keeps failing
+memory_growth.py      by how much each input has made an actor's process grow
 quarantine.py         records on which input an actor died, and which input is in quarantine
 thread_shortage.py    detects that the host gives this process no more threads
 

@@ -36,7 +36,7 @@ from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
-from .process_messages import Exited
+from .process_messages import Exited, LastEnd
 from .resends import Resends
 from .system_messages import SYSTEM_HANDLERS
 from .task_context import InputRecord, Work
@@ -155,9 +155,9 @@ class Actor(ThespianActor):
         return self.port.incarnation
 
     @property
-    def last_ended_by_order(self) -> bool:
-        """Whether the last incarnation was stopped, or killed since its supervisor, or the fork server, had ended."""
-        return self.port.last_ended_by_order
+    def last_end(self) -> LastEnd:
+        """How the last incarnation ended."""
+        return self.port.last_end
 
     @property
     def context(self) -> Any:

@@ -12,6 +12,7 @@ from thespian.actors import ActorAddress
 from .addresses import ActorName
 from .listeners import Make
 from .message import Message
+from .process_messages import LastEnd
 from .protocol import MessageCount
 from .task_context import InputRecord, Work
 
@@ -27,7 +28,7 @@ class Port(Protocol):
 
     name: ActorName
     incarnation: int
-    last_ended_by_order: bool
+    last_end: LastEnd
     context: Any
     address: ActorAddress
 

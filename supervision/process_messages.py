@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, NamedTuple
 
 from .addresses import ActorName
 from .message import Message, Question
@@ -88,6 +88,22 @@ class Exited(Message, frozen=True):
     detail: str = ""
     """Traceback, hang stack, or memory figures; never a message body."""
     uptime: float = 0.0
+    memory_bytes: int = 0
+    """The most memory that it had, if it ended for want of memory: above its ceiling, or by the kernel's OOM killer.
+    0 for another end."""
+
+
+class LastEnd(NamedTuple):
+    """How the last incarnation of an actor ended."""
+
+    by_order: bool = False
+    """It was stopped, or killed since its supervisor, or the fork server, had ended."""
+    memory_bytes: int = 0
+    """As in `Exited`."""
+
+
+BY_ITSELF: Final = LastEnd()
+ORDERED_END: Final = LastEnd(by_order=True)
 
 
 def ended_orderly(exited: Exited) -> bool:

@@ -13,8 +13,10 @@ the others continue.
 
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
 its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
-told apart; three by chance on one key within the window are unlikely. A death while the host has no threads left is
-blamed on nothing, and neither is an end by order, as with the supervisor or with the whole agent.
+told apart; three by chance on one key within the window are unlikely. A death for want of memory, above the ceiling or
+by the kernel's OOM killer, is blamed on the key whose steps made at least half of the process's growth, in hand or not,
+else on nothing (`memory_growth.py`). A death while the host has no threads left is blamed on nothing, and neither is an
+end by order, as with the supervisor or with the whole agent.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from pathlib import Path
 import msgspec
 
 from .addresses import ActorName
-from .process_messages import DiedOnInput
+from .memory_growth import Growth, MemoryGrowth, blamed
+from .process_messages import BY_ITSELF, DiedOnInput, LastEnd
 from .protocol import FORK_SERVER
 from .state_file import DamagedError, StateFile
 from .thread_shortage import lacks_threads
@@ -44,8 +47,11 @@ from .unwritten_files import UNWRITTEN
 log = logging.getLogger(__name__)
 _VERSION = 2
 _HEAD = struct.Struct("!II")
+_SIZES = struct.Struct("!III")
 _EMPTY = _HEAD.pack(0, 0)
 _MOST_KEY_BYTES = 512
+_LARGEST_AT = 1024
+"""Where the record of the key that made the process grow most begins."""
 
 
 class QuarantinePolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,16 +88,18 @@ class Crashes(msgspec.Struct, frozen=True):
 class TaskRecord:
     """Records the key of a task during its steps (`task_context.InputRecord`)."""
 
-    def __init__(self, key: Callable[[], str], write: Callable[[str], None], clear: Callable[[], None]) -> None:
+    def __init__(self, key: Callable[[], str], write: Callable[[str], None], clear: Callable[[str], None]) -> None:
         self._key, self._write, self._clear = key, write, clear
+        self._started = ""
 
     def start(self) -> None:
+        self._started = self._key()
         with suppress(OSError):  # a full disk must not end the actor; then no input is blamed
-            self._write(self._key())
+            self._write(self._started)
 
     def end(self) -> None:
         with suppress(OSError):
-            self._clear()
+            self._clear(self._started)
 
 
 class Journal:
@@ -103,11 +111,11 @@ class Journal:
         policy: QuarantinePolicy = QuarantinePolicy(),  # noqa: B008 - frozen
         clock: Callable[[], float] = time.time,
         *,
-        by_order: bool = False,
+        last_end: LastEnd = BY_ITSELF,
     ) -> None:
         """Reads the journal of the last incarnation and counts the key that it died on. Raises OSError.
 
-        `by_order`: that incarnation was stopped, or killed since its supervisor, or the fork server, had ended."""
+        `last_end`: how that incarnation ended."""
         self._file = StateFile(directory / "crashes", Crashes, _VERSION)
         self._policy, self._clock = policy, clock
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -117,21 +125,22 @@ class Journal:
         self._path = directory / "current"
         self._fd = _open_journal(self._path)
         self._close = weakref.finalize(self, os.close, self._fd)
-        self.died_on = self._read_key()
-        """The key that was recorded when the last incarnation ended; '' for none, and if no input is to blame."""
-        if self.died_on and by_order:
-            self.died_on = ""
-            self._clear()
+        in_hand, largest = self._read(), self._read(_LARGEST_AT)
+        self.died_on = "" if last_end.by_order else _blamed(in_hand, largest, last_end.memory_bytes // 1024)
+        """The key that the last incarnation died on; '' for none, and if no input is to blame."""
         if self.died_on and lacks_threads():
             log.warning("no input is blamed for the last death: the host has no threads left")
             self.died_on = ""
-            self._clear()
+        self._growth = MemoryGrowth(policy.most_keys)
+        if in_hand.key:
+            self._put(_EMPTY)
+        if largest.key:
+            self._put(_EMPTY, _LARGEST_AT)
         self.bounds_death = bool(self.died_on) and not self.is_quarantined(self.died_on)
         """Whether that death is one of those that the quarantine allows each input."""
         if self.died_on:
             self._crashes = self._crashes.add(self.died_on, clock(), policy)
             self._file.save(self._crashes)
-            self._clear()
 
     @contextmanager
     def handling(self, key: str) -> Iterator[None]:
@@ -156,29 +165,31 @@ class Journal:
         self._close()
 
     def _write(self, key: str) -> None:
-        self._put(_record(key))
+        self._put(_record(self._growth.started(_stored_form(key))))
 
-    def _clear(self) -> None:
+    def _clear(self, key: str) -> None:
+        if largest := self._growth.ended(_stored_form(key)):
+            self._put(_record(largest), _LARGEST_AT)
         self._put(_EMPTY)
 
-    def _put(self, record: bytes) -> None:
+    def _put(self, record: bytes, offset: int = 0) -> None:
         try:
-            os.pwrite(self._fd, record, 0)
+            os.pwrite(self._fd, record, offset)
         except OSError as error:
             UNWRITTEN.failed(self._path, error)
             raise
         UNWRITTEN.written(self._path)
 
-    def _read_key(self) -> str:
-        content = os.pread(self._fd, _HEAD.size + _MOST_KEY_BYTES, 0)
+    def _read(self, offset: int = 0) -> Growth:
+        content = os.pread(self._fd, _HEAD.size + _SIZES.size + _MOST_KEY_BYTES, offset)
         if len(content) < _HEAD.size:
-            return ""
+            return Growth()
         length, checksum = _HEAD.unpack_from(content)
         data = content[_HEAD.size : _HEAD.size + length]
-        if len(data) != length or zlib.crc32(data) != checksum:
+        if len(data) < _SIZES.size or len(data) != length or zlib.crc32(data) != checksum:
             # the machine went down during a write: no process died on it
-            return ""
-        return data.decode(errors="replace")
+            return Growth()
+        return Growth(data[_SIZES.size :].decode(errors="replace"), *_SIZES.unpack_from(data))
 
     def _load(self) -> Crashes:
         """Raises OSError."""
@@ -187,6 +198,16 @@ class Journal:
         except DamagedError:
             self.damaged = str(self._file.damaged_path)
             return Crashes()
+
+
+def _blamed(in_hand: Growth, largest: Growth, memory: int) -> str:
+    """`memory`: KiB that the last incarnation had at most, if it ended for want of it; else 0."""
+    if not memory:
+        return in_hand.key
+    found = blamed(in_hand, largest, memory)
+    if in_hand.key and not found:
+        log.warning("no input is blamed for the last death, for want of memory: none caused most of the growth")
+    return found
 
 
 def report_death(tell: Callable[[ActorName, DiedOnInput], None], journal: Journal) -> None:
@@ -210,13 +231,13 @@ def content_key(name: str, content: bytes) -> str:
     return f"{name}/{hashlib.sha256(content).hexdigest()[:16]}"
 
 
-@lru_cache(maxsize=128)
-def _record(key: str) -> bytes:
+def _record(growth: Growth) -> bytes:
     """What is written for a key, again with each step of its task."""
-    data = _stored_form(key).encode()
+    data = _SIZES.pack(growth.first, growth.grown, growth.peak) + growth.key.encode()
     return _HEAD.pack(len(data), zlib.crc32(data)) + data
 
 
+@lru_cache(maxsize=128)
 def _stored_form(key: str) -> str:
     """The stored form of a key: itself, or its digest if it is long."""
     data = key.encode(errors="replace")

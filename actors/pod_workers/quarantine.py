@@ -158,7 +158,7 @@ class QuarantinedPods:
 
 def _journal(actor: Actor, directory: Path, clock: Callable[[], float]) -> Journal | None:
     try:
-        journal = Journal(directory, POLICY, clock, by_order=actor.last_ended_by_order)
+        journal = Journal(directory, POLICY, clock, last_end=actor.last_end)
     except OSError as error:  # a shard without a quarantine is better than none
         actor.log.warning("there is no quarantine of pods: %s", error)
         return None

@@ -28,9 +28,7 @@ class InputQuarantine:
         self._actor, self._work, self._kind = actor, work, kind
         self._journal: Journal | None = None
         try:
-            self._journal = Journal(
-                Path(run_dir) / "quarantine" / actor.name, POLICY, by_order=actor.last_ended_by_order
-            )
+            self._journal = Journal(Path(run_dir) / "quarantine" / actor.name, POLICY, last_end=actor.last_end)
         except OSError as error:
             actor.log.warning("there is no quarantine of %s: %s", work, error)
             return

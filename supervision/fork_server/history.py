@@ -7,7 +7,17 @@ from typing import Final
 
 import msgspec
 
-from ..process_messages import BY_ORDER, Cause, Exited, ServiceState, ended_orderly, gave_up
+from ..process_messages import (
+    BY_ITSELF,
+    BY_ORDER,
+    ORDERED_END,
+    Cause,
+    Exited,
+    LastEnd,
+    ServiceState,
+    ended_orderly,
+    gave_up,
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -21,15 +31,16 @@ class ExitHistory:
     gave_up: int = 0
     """For a supervisor: how many have given up."""
     gave_up_at: float = 0.0
-    by_order: bool = True
-    """Whether the last one was stopped, or killed since its supervisor had ended. True before the first one of this
-    fork server: those of an earlier one ended with it, whatever they had in hand."""
+    last_end: LastEnd = ORDERED_END
+    """How the last one ended. By order before the first one of this fork server: those of an earlier one ended with
+    it, whatever they had in hand."""
 
     def after(self, exited: Exited, now: float) -> ExitHistory:
         """The record with one more end."""
         if gave_up(exited):
-            return ExitHistory(now, False, self.gave_up + 1, now, by_order=False)
-        return ExitHistory(now, ended_orderly(exited), self.gave_up, self.gave_up_at, exited.cause in BY_ORDER)
+            return ExitHistory(now, False, self.gave_up + 1, now, BY_ITSELF)
+        last_end = LastEnd(exited.cause in BY_ORDER, exited.memory_bytes)
+        return ExitHistory(now, ended_orderly(exited), self.gave_up, self.gave_up_at, last_end)
 
 
 class LastIncident:

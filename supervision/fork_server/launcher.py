@@ -140,7 +140,7 @@ class Launcher:
         assert child.process.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
             name=child.name,
-            process=Incarnation(child.incarnation, child.past.by_order),
+            process=Incarnation(child.incarnation, child.past.last_end),
             actor=child.spec.actor or SUPERVISOR,
             arguments=self._arguments(child),
             context=application.context,

@@ -162,20 +162,21 @@ class ChildProcesses:
             self.kill(child, "fork_server", "")
 
     # -- reaping --------------------------------------------------------------------------------------------------
-    def reaped(self, pid: int, status: int) -> None:
-        """Handle the end of a process that is not disposable."""
+    def reaped(self, pid: int, status: int, most_memory: int = 0) -> None:
+        """Handle the end of a process that is not disposable. `most_memory`: bytes that it had at most."""
         if self._abandoned.pop(pid, None) is not None:
             return
         child = self._table.reaped(pid)
         if child is not None:
-            self._report_end(child, status)
+            self._report_end(child, status, most_memory=most_memory)
 
-    def _report_end(self, child: ProcessEntry, status: int, detail: str = "") -> None:
+    def _report_end(self, child: ProcessEntry, status: int, detail: str = "", most_memory: int = 0) -> None:
         now, process = time.monotonic(), child.process
         message, text = process.blackbox.read() if process.blackbox is not None else ("", "")
         if process.cause is None and os.WIFSIGNALED(status):
             # killed from outside: stacks in the black box are not the cause
             text = self._oom_kills.explain(process.pid, now) if os.WTERMSIG(status) == signal.SIGKILL else ""
+        out_of_memory = process.cause == "memory" or (process.cause is None and os.WIFSIGNALED(status) and bool(text))
         if process.status_entry is not None and not message:
             reading = process.status_entry.read()
             message = reading.message if reading.busy_since else ""
@@ -188,6 +189,7 @@ class ChildProcesses:
             message,
             detail or process.detail or text,
             now - process.ordered_at,
+            most_memory if out_of_memory else 0,
         )
         self._clean(child)
         child.ended(exited, now)

@@ -172,13 +172,13 @@ class ForkServer:
     def _reap(self) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
             if not self._directory.reaped(pid, self._loop) and not self._disposables.reaped(pid, status):
-                self._processes.reaped(pid, status)
+                self._processes.reaped(pid, status, used.ru_maxrss * 1024)
 
     def _dump(self) -> None:
         for line in signals.state_lines(self._control.tree(GetTree(memory=False))):

@@ -12,6 +12,7 @@ from ..addresses import ActorName
 from ..class_names import load
 from ..listeners import Listeners
 from ..messaging.names import Names
+from ..process_messages import BY_ITSELF, LastEnd
 from .blackbox import BlackBox
 from .heartbeat import HEARTBEAT_SECONDS
 from .status_page import StatusEntry
@@ -22,7 +23,7 @@ class Incarnation:
     """Which process of its name it is."""
 
     number: int
-    last_ended_by_order: bool = False
+    last_end: LastEnd = BY_ITSELF
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from ..messaging.outgoing import OutgoingMessages
 from ..messaging.payload import wrap
 from ..messaging.uplink import Uplink
 from ..messaging.wire import Frame
-from ..process_messages import DISPOSABLE_GRACE_SECONDS, CreateActor
+from ..process_messages import BY_ITSELF, DISPOSABLE_GRACE_SECONDS, CreateActor, LastEnd
 from ..protocol import FORK_SERVER, MessageCount, Shutdown
 from ..task_context import InputRecord, Work
 from .actor_runner import ActorRunner
@@ -56,10 +56,10 @@ class ActorPort:
         *,
         listeners: Listeners | None = None,
         dynamic: bool = False,
-        last_ended_by_order: bool = False,
+        last_end: LastEnd = BY_ITSELF,
     ) -> None:
         self.name, self.incarnation, self.context = name, incarnation, context
-        self.last_ended_by_order = last_ended_by_order
+        self.last_end = last_end
         self.address: ActorAddress = Address(name)
         self.inbox = inbox
         self.losses = LostMessages()

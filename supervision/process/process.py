@@ -87,7 +87,7 @@ class Process:
             self._uplink,
             listeners=launch.listeners,
             dynamic=launch.dynamic,
-            last_ended_by_order=launch.process.last_ended_by_order,
+            last_end=launch.process.last_end,
         )
         self._heartbeat = Heartbeat(
             launch.status_entry, launch.heartbeat_seconds, self._port, self._inbox, self._runner, self.crash

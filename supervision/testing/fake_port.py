@@ -20,6 +20,7 @@ from ..listeners import Make
 from ..message import Message, Question
 from ..process.steps import StepObserver, Steps
 from ..process.timers import Period, Timers, seconds_of
+from ..process_messages import LastEnd
 from ..protocol import MessageCount
 from ..task_context import InputRecord, Work
 from .fake_answers import FakeAnswers, through_the_wire
@@ -60,7 +61,7 @@ class SentMessages:
 class FakePort:
     """Implements `calls.Port`. What a task or timer raises waits for `raise_failures`."""
 
-    last_ended_by_order = False
+    last_end = LastEnd()
 
     def __init__(self, name: str, context: Any, incarnation: int, clock: VirtualClock) -> None:
         self.name, self.context, self.incarnation = ActorName(name), context, incarnation

@@ -48,7 +48,7 @@ from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
 from supervision.listeners import Make
 from supervision.message import Message
 from supervision.process.timers import Period, Timers
-from supervision.process_messages import Hello
+from supervision.process_messages import Hello, LastEnd
 from tests.support.api_neighbour import ApiNeighbour
 from tests.support.fake_cri import FakeRuntime
 from tests.support.managed_host import ASK, Host
@@ -73,7 +73,7 @@ class _Port:
     """What an actor's verbs are delegated to."""
 
     incarnation = 1
-    last_ended_by_order = False
+    last_end = LastEnd()
 
     def __init__(self, node: Assembly, name: str) -> None:
         self._node, self.name, self.context = node, name, node.agent

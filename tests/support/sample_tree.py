@@ -40,7 +40,7 @@ class Toil(Message, frozen=True):
     """Work in a task, for the input of that key; answered at once, with whether it was begun."""
 
     key: str
-    how: Literal["hang", "die", "do"]
+    how: Literal["hang", "die", "do", "grow", "leak"]
 
 
 class Begun(Message, frozen=True):
@@ -53,16 +53,19 @@ class Leave(Message, frozen=True):
     status: int
 
 
+_HEAP_BYTES = 200 * 2**20
+
+
 class Worker(Actor):
     """Does what it is told, and writes down when it starts and stops."""
 
     def __init__(self, start_seconds: float = 0.0, deaf: bool = False) -> None:
         super().__init__()
-        self._start_seconds, self._deaf = start_seconds, deaf
+        self._start_seconds, self._deaf, self._heap = start_seconds, deaf, bytearray()
 
     async def on_start(self) -> None:
         await asyncio.sleep(self._start_seconds)
-        self._journal = Journal(Path(self.context) / "quarantine" / self.name, by_order=self.last_ended_by_order)
+        self._journal = Journal(Path(self.context) / "quarantine" / self.name, last_end=self.last_end)
         report_death(self.tell, self._journal)
         self.note("start")
         self.log.info("working as incarnation %d", self.incarnation)
@@ -81,6 +84,8 @@ class Worker(Actor):
     def on_toil(self, message: Toil, sender: Address) -> Begun:
         if self._journal.is_quarantined(message.key):
             return Begun(False)
+        if message.how == "leak":
+            self._heap += bytes(_HEAP_BYTES)  # for no input
         self.start_task(self._toil(message), "toil", record=self._journal.record_of(lambda: message.key))
         return Begun(True)
 
@@ -91,8 +96,10 @@ class Worker(Actor):
     async def _part(self, message: Toil) -> None:
         if message.how == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if message.how == "grow":
+            self._heap += bytes(_HEAP_BYTES)
         self.note(f"{message.how}-{message.key}")
-        while message.how == "hang":
+        while message.how in ("hang", "grow", "leak"):
             pass
         self.note(f"did-{message.key}")
 

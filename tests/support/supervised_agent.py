@@ -48,7 +48,7 @@ class Agent:
     def recorded(self, name: str) -> str:
         """The key of the work that the actor has in hand; '' for none."""
         content = (self.home / "quarantine" / name / "current").read_bytes()
-        return content[8 : 8 + int.from_bytes(content[:4], "big")].decode()
+        return content[20 : 8 + int.from_bytes(content[:4], "big")].decode()
 
     def started_at(self, name: str) -> list[float]:
         """CLOCK_MONOTONIC of each start of the actor."""

@@ -31,6 +31,20 @@ def test_work_that_hangs_or_kills_its_actor_is_quarantined_and_other_work_contin
         assert {incident.message for incident in found.incidents()} == {"toil"}
 
 
+@pytest.mark.parametrize(("how", "blamed"), [("grow", True), ("leak", False)])
+def test_a_ceiling_of_memory_is_blamed_on_the_work_that_grew_the_process_and_on_no_other(
+    tmp_path: Path, how: Literal["grow", "leak"], blamed: bool
+) -> None:
+    policy = {"memory_mib": 120, "heartbeat_seconds": 600, "busy_seconds": 600, "max_restarts": 20}
+    with agent(tmp_path, {"a": policy}) as found:
+        for incarnation in range(1, QuarantinePolicy().crashes + 1):
+            found.fork_server.wait_running("a", incarnation=incarnation)
+            assert found.fork_server.ask(Toil("only", how), Begun, "a") == Begun(True)
+        found.fork_server.wait_running("a", incarnation=QuarantinePolicy().crashes + 1)
+        assert found.fork_server.ask(Toil("only", "do"), Begun, "a") == Begun(not blamed)
+        assert found.causes() == [("a", "memory")] * QuarantinePolicy().crashes
+
+
 def test_several_inputs_that_kill_their_actor_do_not_add_up_to_the_limit_of_its_restarts(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"max_restarts": 4, "period_seconds": 600}}) as found:
         deaths = 0

@@ -184,7 +184,7 @@ class ManifestDirectory:
 def _quarantine(actor: Actor, agent: Agent) -> Journal | None:
     """The quarantine of manifests; None when its directory cannot be created."""
     try:
-        journal = Journal(Path(agent.run_dir) / "quarantine" / actor.name, by_order=actor.last_ended_by_order)
+        journal = Journal(Path(agent.run_dir) / "quarantine" / actor.name, last_end=actor.last_end)
     except OSError as error:
         actor.log.warning("cannot create the quarantine of manifests, they are read without it: %s", error)
         return None

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervision.memory_growth import LEAST_KIB, MemoryGrowth
+from supervision.process_messages import LastEnd
 from supervision.quarantine import Crashes, Journal, QuarantinePolicy, TaskRecord
 
 POLICY = QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)
@@ -43,9 +45,78 @@ def test_the_next_incarnation_has_the_record_of_the_input_that_ended_the_last_on
 
 def test_no_input_is_blamed_for_an_end_by_order(tmp_path: Path) -> None:
     die_on(tmp_path, "pod-1", Clock())
-    journal = Journal(tmp_path, POLICY, Clock(), by_order=True)
+    journal = Journal(tmp_path, POLICY, Clock(), last_end=LastEnd(by_order=True))
     assert (journal.died_on, journal.bounds_death, journal.crashes_on("pod-1")) == ("", False, 0)
     assert Journal(tmp_path, POLICY, Clock()).died_on == "", "the record is cleared"
+
+
+class Memory:
+    """The memory of a process, KiB."""
+
+    used = 100_000
+
+    def __call__(self) -> int:
+        return self.used
+
+
+def end_at_step(journal: Journal, memory: Memory, key: str, grown: int) -> None:
+    """Leave the journal as a process does that is killed amid a step which has grown it by KiB."""
+    journal.record_of(lambda: key).start()
+    memory.used += grown
+    journal.close()
+
+
+def end_in(directory: Path, memory: Memory, *steps: tuple[str, int]) -> str:
+    """What a process is found to have died on that ended for want of memory in the last step; each grows it by KiB."""
+    journal = Journal(directory, POLICY, Clock())
+    with journal.handling("other"):
+        pass
+    for key, grown in steps[:-1]:
+        with journal.handling(key):
+            memory.used += grown
+    end_at_step(journal, memory, *steps[-1])
+    return Journal(directory, POLICY, Clock(), last_end=LastEnd(memory_bytes=memory.used * 1024)).died_on
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([("bad", 200_000)], "bad"),
+        ([("good", 1000), ("bad", 200_000)], "bad"),
+        ([("bad", 50_000), ("bad", 50_000), ("bad", 50_000), ("good", 1000)], "bad"),
+        ([("a", 50_000), ("b", 50_000), ("c", 50_000)], ""),
+        ([("good", LEAST_KIB - 1)], ""),
+        ([("good", 0)], ""),
+    ],
+)
+def test_an_input_is_blamed_for_a_death_for_want_of_memory_only_if_it_caused_the_growth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int]], expected: str
+) -> None:
+    memory = Memory()
+    monkeypatch.setattr("supervision.quarantine.MemoryGrowth", lambda most: MemoryGrowth(most, memory))
+    assert end_in(tmp_path, memory, *steps) == expected
+
+
+def test_growth_outside_of_any_input_is_blamed_on_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory()
+    monkeypatch.setattr("supervision.quarantine.MemoryGrowth", lambda most: MemoryGrowth(most, memory))
+    journal = Journal(tmp_path, POLICY, Clock())
+    memory.used += 300_000
+    end_at_step(journal, memory, "only", 40_000)
+    last_end = LastEnd(memory_bytes=memory.used * 1024)
+    assert Journal(tmp_path, POLICY, Clock(), last_end=last_end).died_on == ""
+    assert Journal(tmp_path, POLICY, Clock()).crashes_on("only") == 0
+
+
+def test_the_growth_of_few_inputs_is_kept() -> None:
+    memory = Memory()
+    growth = MemoryGrowth(2, memory)
+    for number, key in enumerate(("small", "large", "larger", "")):
+        growth.started(key)
+        memory.used += number + 1
+        growth.ended(key)
+    assert growth.started("small").grown == 0
+    assert (growth.started("large").grown, growth.started("larger").grown) == (2, 3)
 
 
 def test_the_third_crash_puts_the_input_in_quarantine_and_no_other(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from actors.pod_config.sources.manifest_directory import REPLACED_SECONDS, SETTL
 from actors.pod_config.validation.errors import document_error
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from supervision.process_messages import LastEnd
 
 MANIFEST = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec:\n  containers: [{name: c, image: busybox}]\n"
 
@@ -26,7 +27,7 @@ class Runner:
     def __init__(self) -> None:
         self.tasks: list[Coroutine[Any, Any, None]] = []
         self.due: list[tuple[float, Callable[[], Any]]] = []
-        self.log, self.name, self.last_ended_by_order = logging.getLogger("pod_config"), "pod_config", False
+        self.log, self.name, self.last_end = logging.getLogger("pod_config"), "pod_config", LastEnd()
 
     def start_task(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self.tasks.append(coroutine)

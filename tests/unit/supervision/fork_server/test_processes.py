@@ -36,7 +36,7 @@ def end(status: int, cause: Cause | None) -> Exited:
     table.forked(child)
     if cause is not None:
         child.process.record_cause(cause)
-    processes.reaped(PID, status)
+    processes.reaped(PID, status, 77)
     return reports[0]
 
 
@@ -53,4 +53,10 @@ def end(status: int, cause: Cause | None) -> Exited:
 def test_the_kernels_oom_killer_explains_a_kill_that_nobody_here_ordered(
     status: int, cause: Cause | None, detail: str
 ) -> None:
-    assert end(status, cause).detail == detail
+    found = end(status, cause)
+    assert found.detail == detail
+    assert found.memory_bytes == (77 if detail else 0)
+
+
+def test_the_memory_of_a_child_above_its_ceiling_is_told() -> None:
+    assert end(signal.SIGKILL, "memory").memory_bytes == 77
