@@ -13,6 +13,7 @@ RESTART: Final = "restart the agent: pods keep running"
 TAKE_BACK: Final = "supervise config history; supervise config rollback HASH"
 """For a configuration that is not in force."""
 MEND_MANIFEST: Final = "mend the file; the agent reads it again by itself"
+MEND_POD: Final = "correct the pod at the API server, or delete it"
 SET_CLOCK: Final = "set the clock: timedatectl"
 RESOLVER: Final = "mend the file, or set resolvConf to the file that this host has"
 

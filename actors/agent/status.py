@@ -15,7 +15,7 @@ import msgspec
 from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
-from actors.agent.remedies import MEND_MANIFEST, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
+from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
 from actors.agent.runtime_limits import file_shortage
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.container_runtime.instance import ManagedRuntime
@@ -115,7 +115,7 @@ def _text(moment: datetime) -> str:
 
 def _of_sources(sources: PodSources) -> Iterator[Reason]:
     for source in sources.sources:
-        subject, remedy = ("pod", "") if source.name == SOURCE_API else ("manifest", MEND_MANIFEST)
+        subject, remedy = ("pod", MEND_POD) if source.name == SOURCE_API else ("manifest", MEND_MANIFEST)
         yield from (Reason(subject, error, remedy=remedy) for error in source.errors)
         if not source.ready:
             look = unread((source.name,))

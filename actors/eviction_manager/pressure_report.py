@@ -21,6 +21,7 @@ _RELIEFS: Final[Mapping[str, str]] = {
     PID_PRESSURE: "ps -eo nlwp,pid,args --sort=-nlwp | head: end what has too many, or raise kernel.pid_max",
 }
 """What ends each condition."""
+_WAIT: Final = "nothing to do but wait; supervise config show evictionPressureTransitionPeriod: how long"
 _IN_BYTES: Final = ("memory", "ephemeral-storage")
 
 
@@ -43,7 +44,12 @@ class PressureReport:
             told = text(name, met, self._seen) if name in conditions else ""
             if self._told.get(name) != told:
                 self._told[name] = told
-                self._tell(ServiceState(name, told, self._clock(), _RELIEFS[name] if told else ""))
+                self._tell(ServiceState(name, told, self._clock(), _relief(name, told)))
+
+
+def _relief(condition: str, told: str) -> str:
+    """What ends it; '' for a condition that is not true."""
+    return (_WAIT if told == _HELD else _RELIEFS[condition]) if told else ""
 
 
 def text(condition: str, met: Sequence[Threshold], signals: Mapping[str, SignalObservation]) -> str:

@@ -16,7 +16,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, WithoutCri, is_answer
 from actors.shared.cri.model import RuntimeStatus
 from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
-from actors.shared.cri.remedies import network_plugin, of_runtime
+from actors.shared.cri.remedies import managed_network, network_plugin, of_runtime
 from actors.shared.cri.service_outage import ServiceOutage
 from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER
@@ -117,7 +117,7 @@ class RuntimeHealthCheck:
     def _tell_troubles(self, status: RuntimeStatus) -> None:
         """Report each change, and the state at the start of this incarnation once."""
         remedies = of_runtime(self._agent.runtime_endpoint, self._agent.managed_log)
-        network = remedies.errors if self._agent.managed_runtime else network_plugin()
+        network = managed_network(self._agent.managed_log) if self._agent.managed_runtime else network_plugin()
         for state in runtime_health.troubles(status, time.monotonic(), remedies, network):
             if self._troubles.get(state.service) != state.text:
                 self._troubles[state.service] = state.text

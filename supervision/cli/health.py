@@ -11,6 +11,9 @@ from ..protocol import ROOT, ActorState, LastingFault, Tree, Trouble
 from .text import duration
 
 _NOT_AGAIN: Final = "its restart type is temporary, so it is not started again"
+_STUCK: Final = (
+    "ps -eo pid,stat,wchan:30,args | grep ' D': what they wait for; the disk or server behind it must answer"
+)
 Verdict = Literal["ready", "degraded", "down"]
 SILENT_SECONDS: Final = 5.0
 """An actor sends a heartbeat every two seconds."""
@@ -27,7 +30,7 @@ class Reason(msgspec.Struct, frozen=True):
     down: bool = False
     """The agent as a whole does not work because of it; else only a part does not."""
     remedy: str = ""
-    """What mends it, preferably a command; '' for nothing in particular."""
+    """What mends it or shows the cause, preferably a command; '' for nothing in particular."""
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.text}"
@@ -57,20 +60,25 @@ def of_actors(tree: Tree, stopped: Collection[int] = ()) -> Verdict:
 def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
     """The problems that the fork server knows of."""
     if tree.state in ("starting", "stopping"):
-        yield Reason("agent", f"it is {tree.state}")
+        yield Reason("agent", f"it is {tree.state}", remedy="supervise tree")
     actor_reasons = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
     yield from actor_reasons
     if tree.state == "degraded" and not actor_reasons:
         yield Reason("agent", "a part of it is not in service", remedy="supervise tree")
     if tree.abandoned:
-        yield Reason("agent", f"{tree.abandoned} processes do not end on SIGKILL: they wait in the kernel")
+        text = f"{tree.abandoned} processes do not end on SIGKILL: they wait in the kernel"
+        yield Reason("agent", text, remedy=_STUCK)
     for trouble in tree.troubles:
         yield of_trouble(trouble)
 
 
 def of_trouble(trouble: Trouble) -> Reason:
     """An outside service that does not answer."""
-    return Reason(trouble.service, f"{trouble.text}, for {duration(trouble.seconds)}", remedy=trouble.remedy)
+    return Reason(
+        trouble.service,
+        f"{trouble.text}, for {duration(trouble.seconds)}",
+        remedy=trouble.remedy or f"supervise logs {trouble.actor}",
+    )
 
 
 def is_silent(actor: ActorState) -> bool:
@@ -100,25 +108,26 @@ def _of_fault(name: str, injected: LastingFault) -> Reason:
 
 
 def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
-    down = actor.name == ROOT
+    down, look = actor.name == ROOT, f"supervise incidents {actor.name} --full"
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
     if actor.is_over:
         # its policy does not restart it; it counts only if it ended by a fault
-        return [] if actor.ended_orderly else [Reason(actor.name, f"down{last}; {_NOT_AGAIN}", down)]
+        return [] if actor.ended_orderly else [Reason(actor.name, f"down{last}; {_NOT_AGAIN}", down, look)]
     if actor.state == "down":
         what = "its supervisor waits before it starts it again, or has given up" if last else "it was not started yet"
-        return [Reason(actor.name, f"down{last}; {what}", down)]
+        return [Reason(actor.name, f"down{last}; {what}", down, look)]
     if actor.state != "running":
-        return [Reason(actor.name, f"{actor.state} for {duration(unserved_seconds(actor))}{last}", down)]
+        text = f"{actor.state} for {duration(unserved_seconds(actor))}{last}"
+        return [Reason(actor.name, text, down, look if last else f"supervise logs {actor.name}")]
     if actor.pid in stopped:
         remedy = f"kill -CONT {actor.pid}, or wait: its supervisor replaces it"
         return [Reason(actor.name, "stopped by a signal", down, remedy)]
     if is_silent(actor):
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
-        return [Reason(actor.name, text, down)]
+        return [Reason(actor.name, text, down, f"wait until it is replaced; {look}: what it did")]
     if actor.injected:
         return [_of_fault(actor.name, fault) for fault in actor.injected]
     if actor.gave_up and actor.gave_up_age < GAVE_UP_SECONDS:
         text = f"gave up {duration(actor.gave_up_age)} ago, and was started again with all below it"
-        return [Reason(actor.name, text)]
+        return [Reason(actor.name, text, remedy=look)]
     return []

@@ -186,7 +186,9 @@ async def test_an_actor_that_is_stopped(node: BrokenNode) -> None:
 async def test_an_actor_that_hangs(node: BrokenNode) -> None:
     await node.start()
     await node.says("inject", "prober", "hang")
-    await status_says(node, "prober: hangs: no heartbeat for ", "")
+    await status_says(
+        node, "prober: hangs: no heartbeat for ", "wait until it is replaced; supervise incidents prober --full"
+    )
     await doctor_says(node, "WARN  agent: prober was replaced ", "cause: hang", "supervise incidents prober --full")
 
 

@@ -19,7 +19,7 @@ from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
 from supervision.cli.command import RefusedStart
-from supervision.cli.health import Reason, of_actors, of_tree
+from supervision.cli.health import of_actors, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
@@ -71,21 +71,12 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
     for reason in of_tree(found, stopped):
         if reason.subject in _LOOKED_AT or reason.subject in away:
             continue
-        remedy = reason.remedy or f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
         if is_port(reason.subject):
-            yield failure("ports", str(reason), remedy)
+            yield failure("ports", str(reason), reason.remedy)
         elif reason.subject in _PRESSURES:
-            yield failure("pressure", str(reason), remedy)
+            yield failure("pressure", str(reason), reason.remedy)
         else:
-            yield (failure if reason.down else warning)("agent", str(reason), remedy)
-
-
-def _actor_of(reason: Reason, found: Tree) -> str:
-    """The actor that the reason is about."""
-    reporters = [trouble.actor for trouble in found.troubles if trouble.service == reason.subject]
-    if reporters:
-        return reporters[0]
-    return reason.subject if reason.subject in {one.name for one in found.actors} else "root"
+            yield (failure if reason.down else warning)("agent", str(reason), reason.remedy)
 
 
 def _pod_network(found: Tree) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError, WithoutCri
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
-from actors.shared.cri.remedies import RuntimeRemedies, network_plugin, of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, of_runtime
 from actors.shared.cri.stats import ImageFileSystems
 from actors.shared.linux.listener_pid import listener_pid
 from supervision.cli.signals import is_stopped
@@ -82,7 +82,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         yield failure(RUNTIME, f"{endpoint} does not answer: {why}", remedies.silent)
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
-    yield from of_status(status, _remedies(agent).errors, info)
+    yield from of_status(status, _remedies(agent).errors, info, agent.managed_log)
 
 
 def unprepared(agent: Agent) -> RuntimeSetupError | None:
@@ -143,10 +143,13 @@ async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus, Ma
 
 
 def of_status(
-    status: RuntimeStatus, remedy: str = "journalctl -u containerd", info: Mapping[str, str] = _NOTHING
+    status: RuntimeStatus,
+    remedy: str = "journalctl -u containerd",
+    info: Mapping[str, str] = _NOTHING,
+    managed_log: str = "",
 ) -> Iterator[Finding]:
     """The findings for the status that the runtime reports. `remedy`: for a runtime that is not ready. `info`: the
-    runtime's own information, by its keys. Pure."""
+    runtime's own information, by its keys; `managed_log`: the log file of a managed runtime. Pure."""
     if not status.runtime_ready:
         why = status.runtime_message or status.message
         yield failure(RUNTIME, f"it says that it is not ready: {why}", remedy)
@@ -156,7 +159,11 @@ def of_status(
         said = info.get(_CNI_LOADED, "")
         why = status.network_message or status.message
         more = f"; {shortened(said)}" if said and said != _LOADED and said not in why else ""
-        yield failure("pod network", f"not ready: {why}{more}", network_plugin(*_directories(info)))
+        yield failure(
+            "pod network",
+            f"not ready: {why}{more}",
+            managed_network(managed_log) if managed_log else network_plugin(*_directories(info)),
+        )
 
 
 def _directories(info: Mapping[str, str]) -> tuple[str, ...]:

@@ -69,7 +69,9 @@ def of_error(error: ApiError, node: str) -> str:
 def _of_refusal(message: str, node: str) -> str:
     found = _USER.search(message)
     user = found[1] if found else f"{_NODE_USER}{node}"
-    if user.startswith(_NODE_USER) and user != f"{_NODE_USER}{node}":
+    if user == f"{_NODE_USER}{node}":  # the answer does not say which of the two it is
+        return "supervise doctor: is the node in the group system:nodes, and the Node authorizer on"
+    if user.startswith(_NODE_USER):
         name = user.removeprefix(_NODE_USER)
         return f"the credentials are those of the node {name}: --hostname-override={name}, or credentials of {node}"
     return of_rights(user, node)

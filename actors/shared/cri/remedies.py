@@ -37,6 +37,14 @@ def of_runtime(endpoint: str, log: str = "") -> RuntimeRemedies:
     )
 
 
+def managed_network(log: str) -> str:
+    """For the pod network of a managed runtime, whose configuration the agent makes. `log`: its log file."""
+    return (
+        "wait: the agent makes the configuration again and restarts its runtime; if it stays: "
+        f"apt-get install containernetworking-plugins; tail {quote(log)}"
+    )
+
+
 def network_plugin(directories: str = "/etc/cni/net.d /opt/cni/bin") -> str:
     """For a pod network that is not ready. `directories`: those of the runtime's CNI files, in which it looks for
     configurations and plugins."""

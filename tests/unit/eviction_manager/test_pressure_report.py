@@ -40,6 +40,7 @@ def test_each_condition_is_reported_with_its_signals_and_withdrawn() -> None:
         ("MemoryPressure", False), ("DiskPressure", True), ("PIDPressure", False),
     ]  # fmt: skip
     assert "evictionPressureTransitionPeriod" in told[1].text
+    assert told[1].remedy.startswith("nothing to do but wait; "), "there is space again"
 
 
 def test_a_signal_that_was_never_observed_is_named() -> None:

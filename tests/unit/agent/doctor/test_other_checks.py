@@ -199,6 +199,8 @@ def test_a_network_that_is_not_ready_is_reported_in_the_runtimes_words() -> None
     assert (found.subject, found.level) == ("pod network", Level.FAILURE)
     assert "cni config uninitialized" in found.text
     assert found.remedy.startswith("ls /etc/cni/net.d /opt/cni/bin: ")
+    (managed,) = of_status(status, managed_log="/r/containerd.log")
+    assert managed.remedy.startswith("wait: the agent makes the configuration again"), "no plugin of the cluster's"
     both = [one.level for one in of_status(RuntimeStatus(message="x"))]
     assert both == [Level.FAILURE, Level.FAILURE]
 
@@ -325,7 +327,7 @@ def test_each_reason_of_status_has_a_remedy() -> None:
     assert (port.subject, port.level, port.remedy) == ("ports", Level.FAILURE, "ss -ltnp: end who listens")
     assert {stopped.remedy, logind.remedy} == {
         "kill -CONT 5, or wait: its supervisor replaces it",
-        "supervise incidents --full; supervise logs shutdown_manager",
+        "supervise logs shutdown_manager",
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from actors.api_clients.kube_client.refused_collections import RefusedCollections
 from actors.shared.api.errors import Forbidden, Unreachable
-from actors.shared.api.remedies import AUTHORIZATION
+from actors.shared.api.remedies import of_error
 from supervision.process_messages import ServiceState
 
 FORBIDDEN = Forbidden(403, "Forbidden", "pods is forbidden")
@@ -41,7 +41,7 @@ def test_a_refusal_of_ten_seconds_is_reported_once_and_taken_back() -> None:
     assert refusals.received == []
     refusals.failed_at(110.0)
     refusals.failed_at(111.0)
-    assert refusals.received == [ServiceState(SUBJECT, TEXT, 100.0, AUTHORIZATION)]
+    assert refusals.received == [ServiceState(SUBJECT, TEXT, 100.0, of_error(FORBIDDEN, "n1"))]
     refusals.of.answered("pods")
     refusals.of.answered("pods")
     assert refusals.received[1:] == [ServiceState(SUBJECT)]

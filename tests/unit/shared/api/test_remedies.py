@@ -14,7 +14,7 @@ from actors.shared.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from actors.shared.api.remedies import AUTHORIZATION, NEW_CERTIFICATE, SERVER_HEALTH, of_connection, of_error
+from actors.shared.api.remedies import NEW_CERTIFICATE, SERVER_HEALTH, of_connection, of_error
 
 REFUSED = 'leases.coordination.k8s.io "n1" is forbidden: User "{}" cannot update resource "leases"'
 
@@ -48,7 +48,7 @@ def test_a_connection_that_fails_is_mended_by_its_cause(error: str, remedy: str)
         (Unauthorized(401, "Unauthorized", "Unauthorized"), NEW_CERTIFICATE),
         (Forbidden(403, "Forbidden", REFUSED.format("jane")),
          "kubectl create clusterrolebinding node-n1 --clusterrole=system:node --user=jane"),
-        (Forbidden(403, "Forbidden", REFUSED.format("system:node:n1")), AUTHORIZATION),
+        (Forbidden(403, "Forbidden", REFUSED.format("system:node:n1")), "supervise doctor: is the node in the group"),
         (Forbidden(403, "Forbidden", REFUSED.format("system:node:n2")),
          "the credentials are those of the node n2: --hostname-override=n2"),
         (ServerError(500, "InternalError", "etcdserver: no leader"), SERVER_HEALTH),

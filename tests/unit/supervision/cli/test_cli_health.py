@@ -77,6 +77,7 @@ def test_one_unhealthy_actor_degrades_the_agent(ill: ActorState, why: str) -> No
     state, reasons = said(decide(tree(actor("prober"), ill), stopped={42}))
     assert (state, len(reasons)) == ("degraded", 1)
     assert reasons[0].startswith(f"pleg: {why}")
+    assert decide(tree(ill), stopped={42}).reasons[0].remedy
 
 
 def test_a_reason_has_its_remedy_in_a_field_of_its_own() -> None:
@@ -128,11 +129,14 @@ def test_waiting_actors_and_reasons_of_the_application_degrade_the_status() -> N
     troubles = [Trouble("port", "Address already in use", 70.0, "node_server")]
     found = decide(tree(troubles=troubles), (), [Reason("manifest", "a.yaml: wrong")])
     assert said(found) == ("degraded", ["port: Address already in use, for 1m10s", "manifest: a.yaml: wrong"])
+    assert found.reasons[0].remedy == "supervise logs node_server", "of a reporter that knows no better"
     assert decide(tree(), (), [Reason("certificate", "expired", down=True)]).state == "down"
 
 
 def test_processes_that_do_not_end_are_reported() -> None:
-    assert "2 processes do not end on SIGKILL" in said(decide(tree(abandoned=2)))[1][0]
+    (reason,) = decide(tree(abandoned=2)).reasons
+    assert "2 processes do not end on SIGKILL" in reason.text
+    assert reason.remedy.startswith("ps -eo "), "it shows what they wait for"
 
 
 def test_stopped_processes_are_read_from_the_kernel(tmp_path: Path) -> None:
