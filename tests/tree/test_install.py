@@ -67,6 +67,13 @@ def test_installed_commands_run_without_the_sources(words: str, said: str, prefi
     assert re.search(said, done.stdout)
 
 
+def test_an_installation_has_no_fakes(prefix: Path) -> None:
+    (installed,) = prefix.glob("lib/python*/site-packages")
+    assert (installed / "supervision" / "actor.py").is_file()
+    ours = [path for top in ("supervision", "actors", "proto") for path in (installed / top).rglob("*.py")]
+    assert [str(path) for path in ours if "fake" in path.name or "testing" in path.parts] == []
+
+
 def test_an_installation_has_the_files_for_operators(prefix: Path) -> None:
     etc = prefix / "share/troupelet/etc"
     for name in (
