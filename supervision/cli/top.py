@@ -48,6 +48,11 @@ class Samples:
         """The newest one."""
         return self._samples[-1].tree
 
+    @property
+    def at(self) -> float:
+        """When that was taken (CLOCK_MONOTONIC seconds)."""
+        return self._samples[-1].at
+
     def rate(self, actor: ActorState) -> tuple[float, float]:
         """(share of a processor in percent, messages handled a second), since the oldest sample with the process, or
         since its start if only the newest sample has it."""
@@ -127,10 +132,17 @@ def _with_keys(context: Context) -> int:
                     view = _with_notice(view, _carried_out(context, order))
             if time.monotonic() >= due:
                 refreshes, due = refreshes + 1, time.monotonic() + arguments.interval
-                try:
-                    samples.add(TreeSample(context.tree(memory=True), time.monotonic()))
-                except CommandError as error:  # the agent has ended or hangs: keep showing the last tree
-                    view = _with_notice(view, str(error))
+                view = refreshed(context, samples, view)
+
+
+def refreshed(context: Context, samples: Samples, view: TopView) -> TopView:
+    """Ask the agent. While it has ended or hangs, the view keeps the last tree, and says so."""
+    try:
+        samples.add(TreeSample(context.tree(memory=True), time.monotonic()))
+    except CommandError as error:
+        age = time.monotonic() - samples.at
+        return msgspec.structs.replace(view, silence=str(error), silent_seconds=age)
+    return msgspec.structs.replace(view, silence="", silent_seconds=0.0)
 
 
 def _with_notice(view: TopView, text: str) -> TopView:

@@ -107,14 +107,14 @@ def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: To
 
 def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: int) -> tuple[list[Line], TopView]:
     """Draw at most `height` lines of at most `width` letters. Returns the scrolled view, too."""
-    head: list[Line] = [_headline(tree)]
+    head: list[Line] = [_headline(tree, view)]
     footer = _footer(view, width)
     if height < len(head) + len(footer) + 3:
-        head, footer = [], footer[-max(1, height - 2) :] if view.mode != "table" or view.notice else []
+        head, footer = [], footer[-max(1, height - 2) :] if _has_text(view) else []
     space = max(1, height - len(head) - len(footer) - 1)
     names = [row.actor.name for row in found]
     view = scrolled(view, names, space)
-    if footer and view.mode == "table" and not view.notice:
+    if footer and not _has_text(view):
         footer = [_status(view, len(found), space)]
     body = table(found, view, width)
     shown = [body[0], *body[1 + view.offset : 1 + view.offset + space]]
@@ -154,9 +154,16 @@ def cut(line: Line, width: int) -> Line:
     return kept
 
 
-def _headline(tree: Tree) -> Line:
+def _headline(tree: Tree, view: TopView) -> Line:
+    if view.silence:
+        return [("warning", f"no answer; {duration(view.silent_seconds)} ago"), ("", f": {figures(tree)}")]
     state = of_actors(tree)
     return [("good" if state == "ready" else "warning", f"actors {state}"), ("", f": {figures(tree)}")]
+
+
+def _has_text(view: TopView) -> bool:
+    """Whether the footer is more than the state of the table."""
+    return bool(view.mode != "table" or view.notice or view.silence)
 
 
 def _footer(view: TopView, width: int) -> list[Line]:
@@ -169,8 +176,8 @@ def _footer(view: TopView, width: int) -> list[Line]:
         return [[("warning", f"show names with: {view.filter}_")]]
     if view.mode == "help":
         return [[("", text)] for text in HELP]
-    if view.notice:
-        return _fold("warning", view.notice.split(), " ", width)
+    if text := view.notice or view.silence:
+        return _fold("warning", text.split(), " ", width)
     return [_status(view, 0, 0)]
 
 

@@ -36,6 +36,10 @@ class TopView(msgspec.Struct, frozen=True, kw_only=True):
     """The order that waits for confirmation."""
     notice: str = ""
     """Outcome of the last order, until the next key."""
+    silence: str = ""
+    """Why the agent does not answer; the rows are those of its last answer."""
+    silent_seconds: float = 0.0
+    """The age of that answer."""
 
 
 class KeyResult(NamedTuple):

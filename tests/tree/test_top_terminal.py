@@ -125,7 +125,8 @@ def test_top_stays_while_the_agent_ends(running: Agent) -> None:
         screen.wait("actors in service")
         assert screen.text.isascii()
         assert running.supervise("stop").returncode == 0
-        screen.wait("no agent is running")
+        lines = screen.wait("no agent is running")
+        assert lines[0].startswith("no answer; "), "what is shown is what was"
         screen.type("q")
         assert screen.process.wait(SECONDS) == 0
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.cli.top import Samples, TreeSample, page, rates
+from supervision.cli.command import NOT_RUNNING, CommandError
+from supervision.cli.top import Samples, TreeSample, page, rates, refreshed
 from supervision.cli.top_frame import frame, rows
 from supervision.cli.top_keys import FAULTS, KeyResult, TopView, fault_lines, keys_of, press, scrolled, selected
 from supervision.protocol import ActorState, Inject, Tree
@@ -176,6 +178,29 @@ def test_actors_in_trouble_are_marked() -> None:
     assert "bad" in styles[6], "down"
 
 
+def test_an_agent_that_does_not_answer_is_not_called_ready_and_one_that_answers_again_is() -> None:
+    class Asked:
+        def __init__(self, *answers: Tree | CommandError) -> None:
+            self._answers = iter(answers)
+
+        def tree(self, *, memory: bool) -> Tree:
+            answer = next(self._answers)
+            if isinstance(answer, CommandError):
+                raise answer
+            return answer
+
+    samples = Samples()
+    samples.add(TreeSample(TREE, 0.0))
+    asked = Asked(CommandError(NOT_RUNNING, "no agent is running"), TREE)
+    view = refreshed(asked, samples, TopView(notice="crash injected into a"))  # type: ignore[arg-type]
+    (first, *_, last), _ = frame(TREE, [], msgspec.structs.replace(view, notice=""), 100, 20)
+    assert first[0][1].startswith("no answer; ")
+    assert last == [("warning", "no agent is running")]
+    view = refreshed(asked, samples, view)  # type: ignore[arg-type]
+    assert (view.silence, view.notice) == ("", "crash injected into a")
+    assert frame(TREE, [], view, 100, 20)[0][0][0][1].startswith("actors ")
+
+
 VIEWS = st.builds(
     TopView,
     mode=st.sampled_from(["table", "filter", "faults", "help"]),
@@ -185,6 +210,7 @@ VIEWS = st.builds(
     selected=st.sampled_from(["", *NAMES, "gone"]),
     offset=st.integers(0, 50),
     notice=st.sampled_from(["", "done"]),
+    silence=st.sampled_from(["", "no agent is running on /run/troupelet: start one"]),
 )
 
 
