@@ -137,7 +137,7 @@ class ApiClient:
         try:
             return await self._exchange(request, most)
         except Unauthorized:
-            if not self._transport.credentials.refused():
+            if not self._transport.credentials.refused(request.credentials):
                 raise
         except TooLarge:
             raise
@@ -188,7 +188,7 @@ class ApiClient:
             async with AsyncExitStack() as stack:
                 response = await self._open_watch(stack, connections, request, quiet)
                 if response.status != 200:
-                    raise await self._watch_refused(response)
+                    raise await self._watch_refused(request, response)
                 request.opened = True
                 opened()
                 lines = Lines()
@@ -221,11 +221,11 @@ class ApiClient:
             self._observe(request.observation(code, time.monotonic() - started_at, 0))
         return response
 
-    async def _watch_refused(self, response: httpcore.Response) -> ApiError:
+    async def _watch_refused(self, request: RequestAttempt, response: httpcore.Response) -> ApiError:
         async with asyncio.timeout(self._timeout):
             error = error_of(response.status, await bounded_body(response), headers_of(response))
         if isinstance(error, Unauthorized):
-            self._transport.credentials.refused()
+            self._transport.credentials.refused(request.credentials)
         return error
 
 

@@ -51,6 +51,9 @@ class Credentials:
             token = (await self._exec()).token
         else:
             token = self._file_token() if self._access.token_file else self._access.token
+        return self._with_token(token)
+
+    def _with_token(self, token: str) -> Headers:
         if token:
             return [("Authorization", f"Bearer {token}"), *self._fixed]
         if self._access.username:
@@ -66,12 +69,15 @@ class Credentials:
         issued = await self._exec()
         return ClientKeyPair(cert_data=issued.cert, key_data=issued.key)
 
-    def refused(self) -> bool:
-        """Handle a 401. Returns whether the next request may have other credentials."""
+    def refused(self, used: Headers) -> bool:
+        """Handle a 401 to a request with these headers. Returns whether the next request may have other credentials: of
+        many requests that are refused at once, the first renews them for all."""
         self._token_read = float("-inf")
-        changed = self._issued is not None or bool(self._access.token_file)
-        self._issued = None
-        return changed
+        if self._access.exec is None:
+            return bool(self._access.token_file)
+        if self._issued is not None and used == self._with_token(self._issued.token):
+            self._issued = None
+        return True
 
     def _file_token(self) -> str:
         now = self._clock()

@@ -75,6 +75,8 @@ class RequestAttempt:
         self.method, self.url, self.headers, self.body = method, url, headers, body
         self.written = self.second = self.opened = False
         self.waited = 0.0
+        self.credentials: list[tuple[str, str]] = []
+        """The headers with the credentials that it was sent with."""
 
     async def trace(self, event: str, info: dict[str, Any]) -> None:
         if event == "http11.send_request_body.complete":

@@ -104,7 +104,7 @@ class ApiTransport:
     ) -> AsyncIterator[httpcore.Response]:
         """Send the request on a connection of the pool; the block has the head of the response. Raises NoCredentials or
         one of FAILURES. `read_seconds`: the longest silence of the server."""
-        credentials = await self.credentials.headers()
+        request.credentials = await self.credentials.headers()
         own = [("Host", self.host), ("User-Agent", self._agent)]
         connect = scaled(CONNECT_SECONDS)
         limits = {"connect": connect, "read": read_seconds, "write": connect, "pool": connect}
@@ -116,7 +116,7 @@ class ApiTransport:
             async with pool.stream(
                 request.method,
                 request.url,
-                headers=[*own, *request.headers, *credentials, *tracing.headers_of(span)],
+                headers=[*own, *request.headers, *request.credentials, *tracing.headers_of(span)],
                 content=request.body or None,
                 extensions=extensions,
             ) as response:

@@ -125,7 +125,7 @@ async def test_a_plugin_is_run_again_when_its_token_expires_or_is_refused(tmp_pa
     for _ in range(3):
         assert await credentials.headers() == [("Authorization", "Bearer t")]
     assert runs() == 1
-    assert credentials.refused()
+    assert credentials.refused(await credentials.headers())
     await credentials.headers()
     assert runs() == 2
     now[0] = 2001.0
@@ -180,7 +180,7 @@ async def test_plugin_runs_and_ages_of_its_certificates_are_counted(tmp_path: Pa
         pair = {"clientCertificateData": Path(cert).read_text(), "clientKeyData": Path(key).read_text()}
         (tmp_path / "said").write_text(credential(**pair))
         await credentials.certificate()
-        credentials.refused()
+        credentials.refused(await credentials.headers())
     assert value(metrics, CALLS) == 2
     (age,) = [one for one in metrics.snapshot("x", 1).samples if one.name == AGE]
     assert sum(age.counts) == 1
