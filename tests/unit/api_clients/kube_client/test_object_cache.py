@@ -105,6 +105,17 @@ async def test_an_unused_watch_ends_and_restarts_with_the_next_request() -> None
     assert site.objects.watches == 2
 
 
+async def test_only_the_states_of_mounted_objects_that_were_read_are_told_again() -> None:
+    site = Site("Cache")
+    site.server.objects = {"env": body("env"), "mounted": body("mounted")}
+    site.objects.refer("pod", {ref("env"): False, ref("mounted"): True, ref("unread"): True})
+    for name in ("env", "mounted"):
+        await site.objects.get(ref(name), 1.0)
+    site.received.clear()
+    site.objects.tell_all()
+    assert [state.ref for state in site.received] == [ref("mounted")]
+
+
 async def test_a_watch_of_a_single_object_lasts_half_an_hour_or_longer() -> None:
     site = Site("Watch")
     site.objects.refer("pod", {ref(str(number)): True for number in range(20)})

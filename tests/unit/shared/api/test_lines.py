@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -53,8 +54,16 @@ def test_a_line_is_an_event_or_an_error_of_ours(line: bytes) -> None:
         event = event_of(line)
     except ApiError:
         return
-    read = json.loads(event.object.decode(errors="replace"))  # what is in its strings is for who reads the object
-    assert read is not None or event.object == b"null"
+    assert json.loads(event.object.decode(errors="replace")) == json.loads(line.decode(errors="replace"))["object"]
+
+
+@given(
+    st.sampled_from(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]),
+    st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.integers(-(2**53), 2**53), max_size=3),
+)
+def test_the_object_of_an_event_is_what_was_sent(kind: str, sent: dict[str, Any]) -> None:
+    event = event_of(json.dumps({"type": kind, "object": sent}).encode())
+    assert (event.type, json.loads(event.object)) == (kind, sent)
 
 
 @given(st.integers(100, 599), st.binary(max_size=40), st.dictionaries(st.just("retry-after"), st.text(max_size=5)))

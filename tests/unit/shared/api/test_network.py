@@ -105,6 +105,15 @@ async def test_bytes_go_both_ways_and_the_end_is_an_empty_read(
         await stream.aclose()
 
 
+async def test_a_connection_has_the_options_that_were_asked_for() -> None:
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 7)]
+    async with serve(silent) as port:
+        stream = await NetworkBackend().connect_tcp("127.0.0.1", port, 5, socket_options=options)
+        sock = stream.get_extra_info("socket")
+        assert [sock.getsockopt(level, option) for level, option, _ in options] == [1, 7]
+        await stream.aclose()
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_read_returns_no_more_than_it_asks_for(backend: type[httpcore.AsyncNetworkBackend]) -> None:
     async with serve(goodbye) as port:

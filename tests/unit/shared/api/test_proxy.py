@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import httpcore
 import pytest
 
 from actors.shared.api.access import ServerAccess
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import Unreachable
-from actors.shared.api.proxy import proxy_for
+from actors.shared.api.proxy import ProxyBackend, proxy_for
 from tests.support.apiserver import Answer, ApiServer, Reply, Request
 
 PROXIED = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "10.0.0.0/8,.corp.example,exact.example:6443,*.wild.example"}
@@ -44,6 +46,52 @@ def test_the_kubeconfig_wins_and_a_scheme_may_be_left_out() -> None:
     assert proxy_for("https://10.1.2.3", "socks5://q:2", PROXIED) == "socks5://q:2"
     assert proxy_for("https://x", "", {"https_proxy": "p:3128"}) == "http://p:3128"
     assert proxy_for("https://x", "", {"HTTPS_PROXY": "p:1", "NO_PROXY": "*"}) == ""
+
+
+class Below(httpcore.AsyncMockBackend):
+    """Proxies with these answers; `connected` has their addresses, `written` what they got."""
+
+    def __init__(self, *answers: bytes) -> None:
+        super().__init__(list(answers))
+        self.connected: list[tuple[str, int]] = []
+        self.written: list[bytes] = []
+
+    async def connect_tcp(self, host: str, port: int, *options: Any, **more: Any) -> httpcore.AsyncNetworkStream:
+        self.connected.append((host, port))
+        stream = await super().connect_tcp(host, port)
+
+        async def write(buffer: bytes, timeout: float | None = None) -> None:
+            self.written.append(buffer)
+
+        stream.write = write  # type: ignore[method-assign]
+        return stream
+
+
+@pytest.mark.parametrize(
+    ("proxy", "port"),
+    [("http://p", 80), ("https://p", 443), ("socks5://p", 1080), ("socks5://p:7", 7), ("http://p:8", 8)],
+)
+async def test_a_proxy_without_a_port_has_that_of_its_scheme(proxy: str, port: int) -> None:
+    below = Below()
+    with pytest.raises(httpcore.ProxyError):
+        await ProxyBackend(proxy, below).connect_tcp("api.example", 6443)
+    assert below.connected == [("p", port)]
+
+
+@pytest.mark.parametrize(
+    ("proxy", "offered"), [("socks5://p", b"\x05\x01\x00"), ("socks5://user:pass@p", b"\x05\x02\x00\x02")]
+)
+async def test_a_socks_proxy_is_offered_a_login_where_there_is_one(proxy: str, offered: bytes) -> None:
+    """It may do without (method 0)."""
+    below = Below(b"\x05\x00", b"\x05\x00\x00\x01", bytes(6))
+    await ProxyBackend(proxy, below).connect_tcp("api.example", 6443)
+    assert below.written == [offered, b"\x05\x01\x00\x03\x0bapi.example" + (6443).to_bytes(2, "big")]
+
+
+@pytest.mark.parametrize("answer", [b"\x05\x02", b"\x05\xff", b"\x04\x00"])
+async def test_a_socks_proxy_that_wants_what_was_not_offered_is_an_error(answer: bytes) -> None:
+    with pytest.raises(httpcore.ProxyError, match="no supported authentication method"):
+        await ProxyBackend("socks5://p", Below(answer)).connect_tcp("api.example", 6443)
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
