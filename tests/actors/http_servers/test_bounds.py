@@ -23,7 +23,7 @@ from tornado.web import Application, RequestHandler
 from actors.http_servers.access.access import OpenAccess
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving import connections
-from actors.http_servers.serving.client_faults import BURST, limit_lines
+from actors.http_servers.serving.client_faults import BURST, CLIENT_FAULTS, limit_lines
 from actors.http_servers.serving.connections import BoundedServer
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import EndpointHandler, ServerHandler
@@ -438,12 +438,14 @@ def test_no_request_line_makes_an_exception_or_a_new_series(lines):
 
 
 async def test_a_malformed_body_and_an_unknown_method_write_short_lines_of_a_limited_number(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They need no access."""
+    caplog.set_level(logging.INFO)
     body = b"--a\r\n"
     head = f"Host: n\r\nContent-Type: multipart/form-data; boundary=a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     requests = [b"POST /" + b"x" * 30_000 + b" HTTP/1.1\r\n" + head + body, b"FOO /x HTTP/1.1\r\nHost: n\r\n\r\n"]
+    monkeypatch.setattr(CLIENT_FAULTS, "filters", [])  # this process may have met other clients before
     limit_lines()
     actor = Silent()
     paths = application(ServerState(actor, OpenAccess()), ENDPOINTS, actor.context.config)  # type: ignore[arg-type]
@@ -454,5 +456,5 @@ async def test_a_malformed_body_and_an_unknown_method_write_short_lines_of_a_lim
             assert (await asyncio.wait_for(reader.readline(), 5)).split()[1] in (b"400", b"405")
             writer.close()
     found = [one for one in caplog.records if one.levelno >= logging.INFO]
-    assert len(found) <= BURST + 2
+    assert BURST <= len(found) <= BURST + 2
     assert all(len(one.getMessage()) < 1000 for one in found)
