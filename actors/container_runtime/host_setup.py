@@ -119,24 +119,37 @@ def _subnet(instance: ManagedRuntime, host: RuntimeHost, pod_cidr: str) -> str:
     if "," in pod_cidr or ":" in pod_cidr:
         raise RuntimeSetupError(f"podCIDR: {pod_cidr}: the managed container runtime takes one IPv4 network")
     if kept and kept != pod_cidr and has_pods(instance):
-        raise RuntimeSetupError(_subnet_in_use_text(kept, f"podCIDR is {pod_cidr}"))
+        raise _subnet_in_use(kept, f"podCIDR is {pod_cidr}")
     return pod_cidr
+
+
+def check_network(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool, pod_cidr: str) -> None:
+    """Raises what `prepare` with these arguments would raise for the network that pods have; changes nothing."""
+    if cluster:
+        _own_network(instance)
+    else:
+        _subnet(instance, host, pod_cidr)
+
+
+def _own_network(instance: ManagedRuntime) -> list[str]:
+    """The network of an agent without a cluster. Raises RuntimeSetupError if pods have it."""
+    own = _subnets(instance.network_file)
+    if own and has_pods(instance):
+        raise _subnet_in_use(own[0], "a cluster gives each node another one")
+    return own
 
 
 def _leave_own_network(instance: ManagedRuntime) -> None:
     """Take away the network of an agent without a cluster: another node may have the same. Raises RuntimeSetupError."""
-    own = _subnets(instance.network_file)
-    if own and has_pods(instance):
-        raise RuntimeSetupError(_subnet_in_use_text(own[0], "a cluster gives each node another one"))
-    if own:
+    if _own_network(instance):
         cleanup.remove_network(instance)  # a bridge with another address would be refused
         Path(instance.network_file).unlink(missing_ok=True)
 
 
-def _subnet_in_use_text(subnet: str, reason: str) -> str:
-    return (
-        f"pods that run have addresses of {subnet}, and {reason}: end them (`supervise reset`, or remove their "
-        "manifests and start the agent without --kubeconfig once)"
+def _subnet_in_use(subnet: str, reason: str) -> RuntimeSetupError:
+    return RuntimeSetupError(
+        f"pods that run have addresses of {subnet}, and {reason}",
+        "end them (`supervise reset`, or remove their manifests and start the agent without --kubeconfig once)",
     )
 
 

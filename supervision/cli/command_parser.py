@@ -81,7 +81,7 @@ def command_parser(
         "--run-dir",
         default="",
         metavar="DIR",
-        help="the directory of the agent's sockets, if not below --root-dir" if asks else argparse.SUPPRESS,
+        help="the directory of the agent's sockets (default: found by --root-dir)" if asks else argparse.SUPPRESS,
     )
     parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
     parser.add_argument(

@@ -13,6 +13,9 @@ import msgspec
 from actors.agent.runtime_limits import file_shortage
 from actors.container_runtime.errors import MissingPrograms, RuntimeSetupError
 from actors.container_runtime.host import look
+from actors.container_runtime.host_setup import check_network
+from actors.container_runtime.instance import ManagedRuntime
+from actors.container_runtime.network import NoFreeNetwork
 from actors.container_runtime.socket_check import absence
 from actors.eviction_manager.resources import CONTAINER_DISK, IMAGE_DISK
 from actors.shared.config.agent import Agent
@@ -86,13 +89,17 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
 
 
 def unprepared(agent: Agent) -> RuntimeSetupError | None:
-    """Why this host lacks what a managed runtime needs; None: nothing is missing, or the runtime is not managed."""
+    """Why a managed runtime would not start here; None: nothing is in its way, or the runtime is not managed."""
     if not agent.managed_runtime:
         return None
+    instance = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir)
     try:
-        look(agent.root_dir)
+        host = look(agent.root_dir)
+        check_network(instance, host, cluster=not agent.standalone, pod_cidr=agent.config.podCIDR)
     except RuntimeSetupError as error:
         return error
+    except NoFreeNetwork as error:
+        return RuntimeSetupError(str(error))
     return None
 
 

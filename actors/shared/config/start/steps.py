@@ -75,7 +75,7 @@ def limits(agent: Agent) -> Iterator[str]:
 
 def announced(agent: Agent) -> Iterator[tuple[int, str]]:
     """(verbosity, line) of the first log lines: version, flags, configuration; secrets are masked."""
-    yield 0, f"Troupelet {OWN_VERSION}, a node agent as of Kubernetes, kubelet version {git_version()}"
+    yield 0, f"Troupelet {OWN_VERSION}, a Kubernetes node agent, kubelet version {git_version()}"
     for name, text in sorted(agent.flags_given.items()):
         yield 1, f"flag --{name}={shown(text)}"
     plain = to_plain(agent.config)
