@@ -135,7 +135,8 @@ ROWS = (
             f'configured policy "Static" differs from state checkpoint policy "None"{DRAIN}the memory',
             memory_state("None")),
     Refusal("memory of another machine", f"{MEMORY} --reserved-memory=0:memory=1124Mi",
-            "[memorymanager] the expected machine state is different from the real one: please drain node and remove "
+            "[memorymanager] the expected machine state is different from the real one (NUMA nodes: 4095 in the file, "
+            "|now): please drain node and remove "
             'policy state file "{d}/root/memory_manager_state"', memory_state(rest='"machineState":{"4095":{'
             '"numberOfAssignments":0,"memoryMap":{},"cells":[4095]}}')),
     Refusal("memory of a node that is not there", f"{MEMORY} --reserved-memory=0:memory=1124Mi",

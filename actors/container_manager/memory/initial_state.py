@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
-
-from msgspec.structs import replace
 
 from actors.container_manager.cpu.state import StateError
 from actors.container_manager.topology.machine import MEMORY, NumaNode
@@ -46,8 +44,8 @@ def starting_state(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
                         f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment {shortage}"
                     )
                 expected = taken(expected, block.numaAffinity, block.type, block.size)
-    if not _same(expected, kept.machine):
-        raise StateError(DIFFERENT)
+    if found := next(_differences(expected, kept.machine), ""):
+        raise StateError(f"{DIFFERENT} ({found})")
     return kept
 
 
@@ -63,24 +61,46 @@ def _missing_memory_text(machine: Machine, block: Block) -> str:
 DIFFERENT: Final = "[memorymanager] the expected machine state is different from the real one"
 
 
-def _same(one: Machine, other: Machine) -> bool:
-    """The allocated memory of a group may be divided differently among its nodes."""
-    if one.keys() != other.keys():
-        return False
-    for number, node in one.items():
-        twin = other[number]
-        if (node.numberOfAssignments, sorted(node.cells)) != (twin.numberOfAssignments, sorted(twin.cells)):
-            return False
+def _differences(expected: Machine, kept: Machine) -> Iterator[str]:
+    """Where the file differs from the machine with the assignments of the file. The allocated memory of a group may be
+    divided differently among its nodes."""
+    if expected.keys() != kept.keys():
+        yield f"NUMA nodes: {_listed(kept)} in the file, {_listed(expected)} now"
+        return
+    for number, node in expected.items():
+        twin, where = kept[number], f"NUMA node {number}"
+        if node.numberOfAssignments != twin.numberOfAssignments:
+            text = f"{twin.numberOfAssignments} in the file, {node.numberOfAssignments} by its entries"
+            yield f"{where}: numberOfAssignments: {text}"
+        if sorted(node.cells) != sorted(twin.cells):
+            yield f"{where}: cells: {_listed(twin.cells)} in the file, {_listed(node.cells)} by its entries"
         if node.memoryMap.keys() != twin.memoryMap.keys():
-            return False
+            text = f"{_listed(twin.memoryMap)} in the file, {_listed(node.memoryMap)} now"
+            yield f"{where}: memoryMap: {text}"
+            return
         for kind, table in node.memoryMap.items():
-            if replace(table, reserved=0, free=0) != replace(twin.memoryMap[kind], reserved=0, free=0):
-                return False
-            if _of_group(one, node, kind) != _of_group(other, node, kind):
-                return False
-    return True
+            yield from (f"{where}: {kind}: {text}" for text in _of_tables(table, twin.memoryMap[kind]))
+            yield from (f"{where}: {kind}: {text}" for text in _of_groups(expected, kept, number, kind))
 
 
-def _of_group(machine: Machine, node: NodeMemory, kind: str) -> tuple[int, int]:
-    tables = [machine[number].memoryMap[kind] for number in node.cells if kind in machine[number].memoryMap]
-    return sum(table.reserved for table in tables), sum(table.free for table in tables)
+def _of_tables(table: MemoryTable, twin: MemoryTable) -> Iterator[str]:
+    for field in ("total", "systemReserved", "allocatable"):
+        have, had = getattr(table, field), getattr(twin, field)
+        if have != had:
+            yield f"{field}: {had} in the file, {have} now"
+
+
+def _of_groups(expected: Machine, kept: Machine, number: int, kind: str) -> Iterator[str]:
+    """Of the groups of this node, which are the same in both."""
+    for field in ("reserved", "free"):
+        have, had = (
+            sum(getattr(machine[one].memoryMap[kind], field) for one in expected[number].cells
+                if kind in machine[one].memoryMap)
+            for machine in (expected, kept)
+        )  # fmt: skip
+        if have != had:
+            yield f"{field}: {had} in the file, {have} by its entries"
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(str, names)) or "none"

@@ -7,7 +7,7 @@ takes the machine as it is then.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -59,4 +59,16 @@ def _tell_changes(kept: MachineTopology, read: Callable[[], MachineTopology], lo
             format_cpu_list(now.online), format_cpu_list(kept.online),
         )  # fmt: skip
     elif now != kept:
-        log.warning("the memory or CPUs of the machine have changed; the static policies go on with what there was")
+        text = "%s; the static policies go on with what there was, until the agent starts again"
+        log.warning(text, "; ".join(_changed_memory(kept, now)) or "the CPUs of the machine are arranged otherwise")
+
+
+def _changed_memory(kept: MachineTopology, now: MachineTopology) -> Iterator[str]:
+    """The memory of each NUMA node that has other memory than before, in bytes."""
+    before = {node.id: node.memory for node in kept.nodes}
+    after = {node.id: node.memory for node in now.nodes}
+    for number in sorted({*before, *after}):
+        had, has = before.get(number, {}), after.get(number, {})
+        for kind in sorted({*had, *has}):
+            if had.get(kind) != has.get(kind):
+                yield f"{kind} of NUMA node {number} is {has.get(kind, 0)}, and was {had.get(kind, 0)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -187,7 +188,8 @@ def test_huge_pages_of_init_containers_alone_give_the_pod_no_hint():
     [
         (
             fresh(machine(sockets=2, nodes=2, memory=6 * GIB).nodes, {0: {"memory": GIB}, 1: {"memory": GIB}}),
-            "the expected machine state is different from the real one",
+            "the expected machine state is different from the real one "
+            f"(NUMA node 0: memory: total: {5 * GIB} in the file, {6 * GIB} now)",
         ),
         (
             fresh(machine(nodes=1, memory=5 * GIB).nodes, {0: {"memory": GIB}}),
@@ -195,7 +197,8 @@ def test_huge_pages_of_init_containers_alone_give_the_pod_no_hint():
         ),
         (
             fresh(machine(sockets=2, nodes=2, memory=5 * GIB).nodes, {0: {"memory": 2 * GIB}}),
-            "the expected machine state is different from the real one",
+            "the expected machine state is different from the real one "
+            f"(NUMA node 0: memory: systemReserved: {GIB} in the file, {2 * GIB} now)",
         ),
     ],
 )
@@ -210,8 +213,25 @@ def test_a_state_of_another_machine_is_refused(other: MemoryState, text: str):
 
 def test_a_state_whose_entries_are_not_what_is_taken_is_refused():
     kept = given_to(TWO, one("1Gi"))
-    with pytest.raises(StateError):
+    with pytest.raises(StateError, match="NUMA node 0: numberOfAssignments: 1 in the file, 0 by its entries"):
         starting_state(TWO, MemoryState("Static", kept.machine, {}))
+
+
+def test_a_state_of_other_nodes_or_types_of_memory_is_refused():
+    machine_of_one = {0: TWO.machine[0]}
+    with pytest.raises(StateError, match="NUMA nodes: 0 in the file, 0, 1 now"):
+        starting_state(TWO, MemoryState("Static", machine_of_one, {}))
+    node = TWO.machine[1]
+    more = msgspec.structs.replace(node, memoryMap={**node.memoryMap, "x": node.memoryMap["memory"]})
+    with pytest.raises(StateError, match=r"NUMA node 1: memoryMap: memory.*, x in the file, memory.* now"):
+        starting_state(TWO, MemoryState("Static", {**TWO.machine, 1: more}, {}))
+    grouped = msgspec.structs.replace(node, cells=(0, 1))
+    with pytest.raises(StateError, match="NUMA node 1: cells: 0, 1 in the file, 1 by its entries"):
+        starting_state(TWO, MemoryState("Static", {**TWO.machine, 1: grouped}, {}))
+    tables = {**node.memoryMap, "memory": msgspec.structs.replace(node.memoryMap["memory"], free=1)}
+    spent = msgspec.structs.replace(node, memoryMap=tables)
+    with pytest.raises(StateError, match=r"NUMA node 1: memory: free: 1 in the file, .* by its entries"):
+        starting_state(TWO, MemoryState("Static", {**TWO.machine, 1: spent}, {}))
 
 
 @pytest.mark.parametrize(
