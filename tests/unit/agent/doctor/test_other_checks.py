@@ -27,12 +27,8 @@ from actors.agent.doctor.command import (
     text,
 )
 from actors.agent.doctor.finding import Finding, Level, failure, ok, warning
-from actors.agent.doctor.runtime_checks import of_status, runtime, unprepared
+from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.config_controller.messages import Flagz
-from actors.container_runtime import network
-from actors.container_runtime.errors import MissingPrograms
-from actors.container_runtime.host import RuntimeHost
-from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.socket_check import Absence
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
@@ -184,32 +180,6 @@ def test_a_managed_runtime_is_not_searched_in_systemd(
     for one in found:
         assert ("systemctl" in one.remedy) is not managed
         assert (f"tail {tmp_path}/troupelet/containerd/containerd.log" in one.remedy) is managed
-
-
-def test_pods_with_addresses_of_another_network_keep_a_managed_runtime_from_its_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = RuntimeHost(containerd="c", runc="r", ctr="t", plugin_dir="p")
-    monkeypatch.setattr(runtime_checks, "look", lambda root: host)
-    agent = Agent(root_dir=str(tmp_path), run_dir=f"{tmp_path}/run", managed_runtime=True, standalone=False)
-    instance = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir)
-    assert unprepared(agent) is None
-    Path(instance.network_dir).mkdir(parents=True)
-    Path(instance.network_file).write_text(network.render(instance, host, "10.88.0.0/16"))
-    Path(instance.tasks, "c1").mkdir(parents=True)
-    (found,) = runtime(agent, running=False)
-    assert found.text == "pods that run have addresses of 10.88.0.0/16, and a cluster gives each node another one"
-    assert found.remedy.startswith("end them (`supervise reset`, or remove their manifests")
-
-
-def test_a_managed_runtime_for_which_programs_are_missing_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(root: str) -> None:
-        raise MissingPrograms({"runc": "runc", "ip": "iproute2"})
-
-    monkeypatch.setattr(runtime_checks, "look", look)
-    (found,) = runtime(Agent(managed_runtime=True), running=False)
-    assert (found.level, found.remedy) == (Level.FAILURE, "apt-get install iproute2 runc")
-    assert found.text == "a managed container runtime needs runc, ip, not found here"
 
 
 def test_a_network_that_is_not_ready_is_reported_in_the_runtimes_words() -> None:
