@@ -153,7 +153,8 @@ class ApiActor(Actor):
             return
         mode: Literal["unreachable", "joining"] = "joining" if self._mode == "joining" else "unreachable"
         if not self._error or self._mode != mode:
-            self.log.warning("the API server does not answer: %s", error)
+            what = "answers with an error" if error.status else "does not answer"
+            self.log.warning("the API server %s: %s", what, error)
         self._mode, self._error = mode, str(error)
 
     def _log_server_warning(self, text: str) -> None:
