@@ -203,7 +203,8 @@ class PullRecords:
         """These images were removed."""
         removed = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
         if removed:
-            await self._change({}, [record_path(ref) for ref in removed])
+            async with self._changing:  # not after a later pull has written its record
+                await self._change({}, [record_path(ref) for ref in removed])
             self._measure()
 
     def _measure(self) -> None:

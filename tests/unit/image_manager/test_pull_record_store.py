@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +98,29 @@ async def test_records_intents_and_checks_are_counted(tmp_path: Path) -> None:
     assert numbers(found) == counted | more | {"ondisk_pulledrecords": 1, "ondisk_pullintents": 0}
     await found.forget([REF])
     assert numbers(found)["ondisk_pulledrecords"] == 0
+
+
+async def test_an_image_that_is_pulled_again_while_its_record_is_removed_has_a_record(tmp_path: Path) -> None:
+    found = await loaded(tmp_path)
+    await found.start(IMAGE)
+    await found.succeeded(IMAGE, NAME, REF, None)
+    await found.start(IMAGE)
+    removing, perform = asyncio.Event(), found._actor.disposable
+
+    async def slow_removal(function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        if not arguments["written"] and not removing.is_set():
+            removing.set()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return await perform(function, arguments, deadline=deadline)
+
+    found._actor.disposable = slow_removal  # type: ignore[method-assign]
+    forgetting = asyncio.create_task(found.forget([REF]))
+    await removing.wait()
+    await found.succeeded(IMAGE, NAME, REF, None)
+    await forgetting
+    assert found.refs() == {REF}
+    assert [path.name for path in (tmp_path / PULLED).iterdir()] == [file_name(REF)]
 
 
 async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_the_image(tmp_path: Path) -> None:
