@@ -11,6 +11,7 @@ from supervision.actor import Address
 from supervision.messaging import inbox as module
 from supervision.messaging.channel import Flusher
 from supervision.messaging.inbox import Inbox
+from supervision.messaging.names import PeerRefused
 from supervision.messaging.wire import MAX_BYTES, Ack, Frame, WireError, decode, encode
 from supervision.protocol import Done
 
@@ -187,6 +188,26 @@ async def test_a_message_that_cannot_be_read_drops_the_connection_and_what_was_h
     assert "no.such.Message" in str(channel.refused)
     inbox.flush_acknowledgements()
     assert channel.handled_bytes == frame("one").size, "the unreadable one does not count as handled"
+
+
+async def test_a_peer_that_is_refused_is_counted_and_sends_nothing() -> None:
+    owner, counted = Dispatched(), list[Exception]()
+
+    def count(error: Exception) -> None:
+        counted.append(error)
+
+    owner.count_refused = count  # type: ignore[method-assign]
+    inbox, channel = Inbox(owner), FakeChannel(7)
+
+    def refuse() -> int:
+        raise PeerRefused("pid 7 runs as uid 5, not 0")
+
+    channel.check_peer = refuse  # type: ignore[method-assign]
+    foreign: Any = channel
+    assert not inbox.opened(foreign)
+    assert [str(error) for error in counted] == ["pid 7 runs as uid 5, not 0"]
+    inbox.closed(foreign, None)
+    assert len(counted) == 1
 
 
 async def test_an_acknowledgement_of_nothing_drops_the_connection() -> None:

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from supervision.messaging.names import Names, NoSuchActor, PeerRefused, file_of, is_dying, is_ending
+from supervision.messaging.names import (
+    Names,
+    NoSuchActor,
+    PeerRefused,
+    check_peer,
+    file_of,
+    is_dying,
+    is_ending,
+)
 
 
 @pytest.fixture
@@ -107,6 +115,22 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(path, 65534, 65534)
     with pytest.raises(PeerRefused, match="belongs to uid 65534"):
         Names(path)
+
+
+def test_a_peer_of_another_user_is_refused_and_its_connection_closed(
+    names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, user = os.getpid(), os.geteuid()
+    with names.listen("a", 1):
+        names.publish("a", 1)
+        sock, pid = names.connect("a")
+        assert pid == check_peer(sock) == ours
+        sock.close()
+        before = len(os.listdir("/proc/self/fd"))
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+        with pytest.raises(PeerRefused, match=f"pid {ours} runs as uid {user}, not {user + 1}"):
+            names.connect("a")
+        assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_link_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:

@@ -43,6 +43,21 @@ async def test_a_late_answer_is_distinguished_from_one_in_time() -> None:
     assert not questions.answered(frame(number))
 
 
+async def test_a_question_that_has_failed_or_was_answered_gets_no_second_end() -> None:
+    """Its asker has not run yet."""
+    questions = Questions(asyncio.get_running_loop(), 1)
+    failed, answered = questions.open("pleg"), questions.open("pleg")
+    asked = [asyncio.create_task(questions.answer(number, 5.0)) for number in (failed, answered)]
+    await asyncio.sleep(0)
+    questions.fail(failed, AskError("no"))
+    assert questions.answered(frame(answered))
+    for number in (failed, answered):
+        assert not questions.answered(frame(number))
+        questions.fail(number, AskError("later"))
+    first, second = await asyncio.gather(*asked, return_exceptions=True)
+    assert (str(first), second) == ("no", Done("yes"))
+
+
 async def test_a_broken_connection_fails_questions_that_are_not_repeated() -> None:
     questions = Questions(asyncio.get_running_loop(), 1)
     lost, kept, other = questions.open("pleg"), questions.open("pleg"), questions.open("prober")
