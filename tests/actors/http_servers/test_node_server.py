@@ -15,9 +15,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from actors.cert_manager import self_signed
 from actors.cert_manager.messages import ServingCertificate
+from actors.http_servers.container_logs import reader
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.tracing.exporter import EVERY_SECONDS
-from actors.status_manager.messages import GetPods, Pods
+from actors.status_manager.messages import GetPods, GetPodStatus, Pods
 from supervision.errors import AskError
 from supervision.protocol import (
     GetMetrics,
@@ -334,6 +335,28 @@ def test_the_answer_begins_when_the_log_is_open_and_not_with_its_first_line(tmp_
 
     async def story(node: Node) -> None:
         assert await asyncio.to_thread(follow, node) == "hello\n"
+
+    serve(Node(tmp_path), story)
+
+
+def test_a_followed_log_ends_when_its_container_has_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(reader, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(reader, "ENDED_POLL_SECONDS", 0.02)
+    folder = tmp_path / "logs" / "d_p_u" / "c"
+    folder.mkdir(parents=True)
+    (folder / "1.log").write_text(f"{STAMP} stdout F hello\n")
+
+    async def story(node: Node) -> None:
+        following = asyncio.create_task(node.fetch("/containerLogs/d/p/c?follow=true"))
+        asked = lambda: sum(isinstance(question, GetPodStatus) for _, question in node.harness.asks)  # noqa: E731
+        await node.harness.wait(lambda: asked() >= 3, "whether the container runs, is asked for")
+        assert not following.done()
+        node.answer(GetPodStatus, AskError("the status manager is restarting"))
+        count = asked()
+        await node.harness.wait(lambda: asked() >= count + 2, "that is asked for again")
+        assert not following.done()
+        node.pod_is(status(terminated={"exitCode": 0, "containerID": "containerd://c"}))
+        assert await asyncio.wait_for(following, 20) == (200, "hello\n")
 
     serve(Node(tmp_path), story)
 

@@ -100,6 +100,17 @@ def test_since_seconds_is_counted_from_now():
     assert parse_query({"sinceSeconds": "10"}, 1e9).since_ns == (10**9 - 10) * 10**9
 
 
+@pytest.mark.parametrize("zone", ["Z", "+00:00"])
+def test_since_time_is_a_moment(zone):
+    assert parse_query({"sinceTime": f"1970-01-01T00:00:07.5{zone}"}, 0.0).since_ns == 7_500_000_000
+    assert parse_query({"sinceTime": "1969-12-31T23:00:00Z"}, 0.0).since_ns == 0
+
+
+def test_since_time_without_a_time_zone_is_refused():
+    with pytest.raises(QueryError, match=r"sinceTime: Invalid value.*must be an RFC 3339 time"):
+        parse_query({"sinceTime": "2026-11-21T08:00:00"}, 0.0)
+
+
 def test_both_kinds_of_since_are_refused():
     with pytest.raises(QueryError, match="at most one"):
         parse_query({"sinceSeconds": "10", "sinceTime": T0}, 1e9)

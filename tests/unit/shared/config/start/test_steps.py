@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.shared.config.errors import MASKED, ConfigErrors
-from actors.shared.config.fields.groups import Authorization, MemorySwap
+from actors.shared.config.fields.groups import AnonymousAuthentication, Authentication, Authorization, MemorySwap
 from actors.shared.config.loading import load
 from actors.shared.config.start import lock_file, open_files, preflight, start_records, state_directories, steps
 from actors.shared.config.start.preflight import PreflightHost
@@ -83,6 +83,10 @@ def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
 def test_warnings_do_not_forbid_a_start(agent, host):
     assert "not run as root" in next(preflight.warnings(agent, PreflightHost(uid=1000, cgroup_v2=True, swaps=())))
     assert "refuses every caller" in next(preflight.warnings(load([], host), GOOD))
+    joined = msgspec.structs.replace(configured(agent, authentication=Authentication()), standalone=False)
+    assert list(preflight.warnings(joined, GOOD)) == [], "the API server knows its callers"
+    anonymous = configured(agent, authentication=Authentication(anonymous=AnonymousAuthentication(enabled=True)))
+    assert list(preflight.warnings(anonymous, GOOD)) == []
     without_reviews = configured(agent, authorization=Authorization(mode="Webhook"))
     assert "no API server to ask" in next(preflight.warnings(without_reviews, GOOD))
     swapping = configured(agent, failSwapOn=False, memorySwap=MemorySwap(swapBehavior="LimitedSwap"))
