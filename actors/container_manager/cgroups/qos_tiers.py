@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from actors.shared.config.feature_gates import enabled
@@ -37,6 +38,8 @@ class QosTiers:
         self._memory, self._warnings = memory, warnings
         self._applied: dict[str, CgroupLimits] = {}
         self._scheduled = False
+        self._applying = asyncio.Lock()
+        """Systemd may answer late: no older limits are set after newer ones."""
 
     def update(self) -> None:
         """The ledger has changed: the limits follow soon."""
@@ -55,6 +58,10 @@ class QosTiers:
 
     async def apply(self, *, again: bool = False) -> None:
         """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""
+        async with self._applying:
+            await self._apply(again=again)
+
+    async def _apply(self, *, again: bool) -> None:
         reserved = self._config.qosReserved if enabled("QOSReserved", self._config.featureGates) else {}
         protects = protects_memory(self._config) if self._cgroups.version == 2 else None
         found = tier_limits(self._ledger, self._memory, reserved, protects=protects)
