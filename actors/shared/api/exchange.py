@@ -86,6 +86,10 @@ class RequestAttempt:
         """`seconds`: the wait for a permit of the rate limit."""
         self.waited = seconds
 
+    def sent_with(self, credentials: list[tuple[str, str]]) -> None:
+        """`credentials`: their headers."""
+        self.credentials = credentials
+
     @property
     def place(self) -> str:
         """The URL without its query and without a name and password."""

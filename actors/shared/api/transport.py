@@ -104,7 +104,7 @@ class ApiTransport:
     ) -> AsyncIterator[httpcore.Response]:
         """Send the request on a connection of the pool; the block has the head of the response. Raises NoCredentials or
         one of FAILURES. `read_seconds`: the longest silence of the server."""
-        request.credentials = await self.credentials.headers()
+        request.sent_with(await self.credentials.headers())
         own = [("Host", self.host), ("User-Agent", self._agent)]
         connect = scaled(CONNECT_SECONDS)
         limits = {"connect": connect, "read": read_seconds, "write": connect, "pool": connect}
