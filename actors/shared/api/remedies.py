@@ -8,9 +8,7 @@ from typing import Final
 
 from .errors import ApiError, Forbidden, NoCredentials, NodeLost, ServerError, TooManyRequests, Unauthorized
 
-NEW_CERTIFICATE: Final = (
-    "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig"
-)
+NEW_CERTIFICATE: Final = "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig"
 """How a node comes by a client certificate again."""
 AUTHORIZATION: Final = "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
 SERVER_HEALTH: Final = "kubectl get --raw '/readyz?verbose'"
