@@ -138,7 +138,8 @@ class CsiDrivers:
         self._actor.log.info("CSI driver %s is gone", name)
         try:
             async with self._changed:
-                await self._objects.remove(name)
+                if name not in self._drivers:  # another socket of it may have been registered meanwhile
+                    await self._objects.remove(name)
         except CsiError as error:
             self._actor.log.warning("CSI driver %s stays in the CSINode object: %s", name, error)
 

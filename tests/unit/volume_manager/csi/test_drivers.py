@@ -94,6 +94,23 @@ async def test_a_driver_that_registers_again_on_its_socket_needs_no_higher_versi
     assert drivers.refusal(plugin("/two", "1.1.0")) == "", "the version of now counts"
 
 
+async def test_a_driver_whose_old_socket_goes_while_the_new_one_registers_stays_in_the_cluster() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    old, new = plugin("/old", "1.0.0"), plugin("/new", "1.1.0")
+    await drivers.register(old)
+    around.writing.clear()
+    registering = asyncio.ensure_future(drivers.register(new))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    leaving = asyncio.ensure_future(drivers.deregister(old))
+    await asyncio.sleep(0)
+    around.writing.set()
+    await asyncio.gather(registering, leaving)
+    assert drivers.get(NAME)[0].endpoint == "/csi/new"
+    assert around.objects == ["/csi/old", "/csi/new"]
+
+
 async def test_one_of_two_simultaneous_sockets_serves() -> None:
     around = Neighbours()
     drivers = around.drivers()
