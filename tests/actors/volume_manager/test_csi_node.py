@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, VolumesInUse
+from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.csi.api_objects import ApiObjects
-from actors.volume_manager.csi.csi_node import MIGRATED, new_csi_node, with_driver
+from actors.volume_manager.csi.csi_node import MIGRATED, NODE_IDS, new_csi_node, with_driver
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import Driver
 from actors.volume_manager.csi.node_objects import NodeObjects
 from actors.volume_manager.host import mount_propagation
 from supervision.actor import Actor
+from supervision.process_messages import Hello
 from supervision.testing.harness import Harness
 
 NODE, LIST = "/api/v1/nodes/n1", "/apis/storage.k8s.io/v1/csinodes"
@@ -37,6 +39,8 @@ class Server:
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
         self.writes: list[tuple[str, str]] = []
+        self.patches: list[dict[str, Any]] = []
+        """Of the Node."""
         self.conflicts = 0
         """So many writes of a CSINode are conflicts."""
 
@@ -52,6 +56,7 @@ class Server:
             return _found(self.objects.pop(call.path))
         body = json.loads(call.body)
         if call.method == "PATCH":
+            self.patches.append(body)
             return _found(self.objects[call.path])
         if self.conflicts:
             self.conflicts -= 1
@@ -153,6 +158,38 @@ async def test_entries_of_others_stay_and_a_conflicting_write_is_repeated() -> N
     meta = server.objects[MINE]["metadata"]
     assert [one["uid"] for one in meta["ownerReferences"]] == ["u1", "m1"]
     assert meta["annotations"]["mine"] == "kept"
+
+
+async def test_a_driver_that_leaves_takes_its_entry_and_its_id_and_no_others() -> None:
+    other = Driver(name="other.test", endpoint="/o", node_id="other")
+    server = Server()
+    server.register(zone="z")
+    server.objects[NODE]["metadata"]["annotations"] = {NODE_IDS: '{"d.test":"id","other.test":"other"}'}
+    server.objects[MINE] = with_driver(with_driver(new_csi_node("n1", "u1"), DRIVER), other)
+    harness, objects = server.node_objects()
+    async with harness:
+        await objects.remove(DRIVER.name)
+        assert server.writes == [("PATCH", NODE), ("PUT", MINE)]
+        (patch,) = server.patches
+        assert json.loads(patch["metadata"]["annotations"][NODE_IDS]) == {"other.test": "other"}
+        assert [one["name"] for one in server.objects[MINE]["spec"]["drivers"]] == ["other.test"]
+        server.objects[NODE]["metadata"] |= patch["metadata"]
+        await objects.remove(DRIVER.name)
+    assert len(server.writes) == 2, "what is gone is not removed again"
+
+
+async def test_volumes_in_use_are_told_again_to_a_new_heartbeat_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mount_propagation, "make_shared", lambda path: False)
+    server = Server()
+    server.register()
+    async with manager(tmp_path, server) as harness:
+        harness.clear()
+        await harness.deliver(Hello(KUBE_CLIENT, 2))
+        assert harness.sent(VolumesInUse) == []
+        await harness.deliver(Hello(HEARTBEAT_CLIENT, 2))
+        assert harness.sent(VolumesInUse, HEARTBEAT_CLIENT) == [VolumesInUse([])]
 
 
 @pytest.mark.parametrize(
