@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
@@ -14,7 +15,7 @@ from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, has_sidecar, is_sidecar
-from actors.shared.kube.restart_policy import KILLED, init_exit_code, may_restart
+from actors.shared.kube.restart_policy import init_exit_code, may_restart
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
 from .next_start import NextStarts, has_other_image, next_start
@@ -34,10 +35,10 @@ def _restarts(pod: Pod, container: Container) -> bool:
     return (container.restartPolicy or pod.spec.restartPolicy) != "Never"
 
 
-def ends_when_lost(pod: Pod, container: Container, *, init: bool) -> bool:
-    """Whether a container that the runtime has lost is not started again. As in the kubelet, it counts as killed: one
-    that must run once would else run twice."""
-    return not may_restart(pod, container, KILLED, init=init)
+def ends_when_lost(pod: Pod, container: Container, lost: LostContainer, *, init: bool) -> bool:
+    """Whether a container that the runtime has lost is not started again: one that must run once would else run
+    twice. As in the kubelet, one that ran counts as killed."""
+    return not may_restart(pod, container, lost.exit_code, init=init)
 
 
 class ContainerActions:
@@ -53,7 +54,7 @@ class ContainerActions:
         maximum_backoff: float,
         restarting: AbstractSet[str],
         stopped: AbstractSet[str],
-        lost: Mapping[str, str],
+        lost: Mapping[str, LostContainer],
     ) -> None:
         """`sandbox_id`: of the sandbox in use; '': of a new one. `lost`: as for `compute_actions`."""
         self.pod, self.runtime, self.sandbox_id, self.verdicts = pod, runtime, sandbox_id, verdicts
@@ -128,7 +129,7 @@ class ContainerActions:
                     return False, False  # a sidecar that has started before does not block others while it restarts
             elif started:
                 continue  # it has run, but may have been garbage collected
-            elif last is None and container.name in self.lost and ends_when_lost(self.pod, container, init=True):
+            elif last is None and self._ended_when_lost(container, init=True):
                 return True, False
             elif last is None:
                 # a later one has run, so this one was garbage collected
@@ -151,7 +152,12 @@ class ContainerActions:
 
     def _lost_here(self, name: str) -> bool:
         """Whether the runtime has lost the container in this sandbox: a new one begins with the init containers."""
-        return bool(self.sandbox_id) and self.lost.get(name) == self.sandbox_id
+        one = self.lost.get(name)
+        return bool(self.sandbox_id) and one is not None and one.sandbox_id == self.sandbox_id
+
+    def _ended_when_lost(self, container: Container, *, init: bool) -> bool:
+        one = self.lost.get(container.name)
+        return one is not None and ends_when_lost(self.pod, container, one, init=init)
 
     def _has_completed(self, last: CriContainer) -> bool:
         """Whether an init container has done its work; one that was stopped to be restarted has not."""
@@ -183,7 +189,7 @@ class ContainerActions:
             older = self.runtime.newest(container.name)
             if older is not None:
                 return self._follow(container, older)
-            if container.name in self.lost and ends_when_lost(self.pod, container, init=False):
+            if self._ended_when_lost(container, init=False):
                 return False
             self._start(container)
             return True

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import Verdicts
@@ -25,7 +26,7 @@ from actors.shared.kube.restart_policy import init_exit_code
 from .actions import PodActions
 from .container_actions import ContainerActions, ends_when_lost
 
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_NONE: Final[Mapping[str, LostContainer]] = MappingProxyType({})
 
 
 def compute_actions(
@@ -36,13 +37,13 @@ def compute_actions(
     maximum_backoff: float,
     restarting: AbstractSet[str] = frozenset(),
     stopped: AbstractSet[str] = frozenset(),
-    lost: Mapping[str, str] = _NONE,
+    lost: Mapping[str, LostContainer] = _NONE,
     *,
     cgroup_gone: bool = False,
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
     are stopped for a restart; `stopped`: ids of those that the runtime has stopped; `lost`: those that it has
-    lost, with the id of the sandbox in which each ran, by name; `cgroup_gone`: as in StepInput."""
+    lost, by name; `cgroup_gone`: as in StepInput."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime, cgroup_gone=cgroup_gone)
     if replace:
         if (runtime.sandboxes or lost) and not _needs_new_sandbox(pod, runtime, restarting, lost):
@@ -89,15 +90,21 @@ def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
     return [instance.id for instance in alive(runtime) if policies.get(instance.name, "Never") != "Never"]
 
 
-def _needs_new_sandbox(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str], lost: Mapping[str, str]) -> bool:
+def _needs_new_sandbox(
+    pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str], lost: Mapping[str, LostContainer]
+) -> bool:
     """Whether any container would run in a new sandbox."""
     if not (runtime.containers or lost):
         return True
     if any(_failed_for_good(pod, container, runtime) for container in pod.spec.initContainers):
         return False
-    if any(one.name in lost and ends_when_lost(pod, one, init=True) for one in pod.spec.initContainers):
+    if any(one.name in lost and ends_when_lost(pod, one, lost[one.name], init=True) for one in pod.spec.initContainers):
         return False
-    ends = {one.name for one in pod.spec.containers if one.name in lost and ends_when_lost(pod, one, init=False)}
+    ends = {
+        one.name
+        for one in pod.spec.containers
+        if one.name in lost and ends_when_lost(pod, one, lost[one.name], init=False)
+    }
     again = [one for one in pod.spec.containers if one.name not in ends]
     return any(_runs_again(pod, container, runtime, restarting) for container in again)
 

@@ -2,6 +2,7 @@
 
 desired_state.py        the desired state of a pod: what its source and orders to end it ask for
 event.py                the base class of a pod's events
+lost_container.py       a container that the runtime has lost
 observation.py          the observations of a pod for the status manager and the prober
 orders.py               events from other actors: the pod's source, an evicting actor, the PLEG and the prober
 resize_plan.py          plans a resize (KEP-1287): which containers differ from their allocated resources

@@ -105,10 +105,13 @@ def with_lost(state: PodState, runtime: PodRuntime) -> PodState:
     nothing is known yet, and forget those that it has again."""
     again = [name for name in state.lost if runtime.newest(name) is not None]
     pod = state.wanted.pod if state.runtime is None else None
-    gone = lost_meanwhile(pod, runtime) if pod is not None else lost(state.runtime, runtime)
-    for name, sandbox_id in gone.items():
-        state = state.with_attempts([name], lost=sandbox_id)
-    return state.with_attempts(again, lost="")
+    if pod is not None:
+        gone = lost_meanwhile(pod, runtime)
+    else:
+        gone = lost(state.wanted.pod, state.runtime, runtime, state.restarting)
+    for name, one in gone.items():
+        state = state.with_attempts([name], lost=one)
+    return state.with_attempts(again, lost=None)
 
 
 def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:

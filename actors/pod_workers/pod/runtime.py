@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Set as AbstractSet
-from typing import Final
 
 import msgspec
 
 from actors.pod_workers.containers.files import termination_log, termination_message
 from actors.pod_workers.containers.names import log_directory_name, log_path
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, is_running
-from actors.shared.kube.container import Container
+from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.kube.pods import all_containers
-from actors.shared.kube.restart_policy import can_restart_all, may_restart
+from actors.shared.kube.restart_policy import can_restart_all, ended_for_good
 
-UNKNOWN_SANDBOX: Final = "unknown"
-"""In place of the id of a sandbox: it is not known in which one the container ran."""
+from .lost_container import UNKNOWN_SANDBOX, LostContainer
 
 
 def alive(runtime: PodRuntime) -> list[CriContainer]:
@@ -48,16 +46,28 @@ def remains(runtime: PodRuntime | None, stopped: AbstractSet[str] = frozenset())
     return bool(unstopped(runtime, stopped)) or any(sandbox.ready for sandbox in runtime.sandboxes)
 
 
-def lost(before: PodRuntime | None, now: PodRuntime) -> dict[str, str]:
-    """The containers that ran, and of which the runtime has no instance any more, since another program has removed
-    them: the id of the sandbox of each, by name."""
-    instance = {one.name: one.sandbox_id for one in before.containers if is_running(one)} if before is not None else {}
-    return {name: sandbox for name, sandbox in instance.items() if now.newest(name) is None}
+def lost(
+    pod: Pod | None, before: PodRuntime | None, now: PodRuntime, restarting: AbstractSet[str] = frozenset()
+) -> dict[str, LostContainer]:
+    """The containers that ran or had ended for good, and of which the runtime has no instance any more, by name.
+    `restarting`: ids of those that were stopped for a restart. A pod that restarts all of its containers has them
+    removed by the agent."""
+    if before is None:
+        return {}
+    found = {one.name: LostContainer(one.sandbox_id) for one in before.containers if is_running(one)}
+    regular = pod.spec.containers if pod is not None and not can_restart_all(pod) else ()
+    for container in regular:
+        last = before.newest(container.name)
+        if last is None or last.state is not CriContainerState.EXITED or last.id in restarting:
+            continue
+        if not starts_again(pod, container, last, init=False):
+            found[container.name] = LostContainer(last.sandbox_id, last.exit_code)
+    return {name: one for name, one in found.items() if now.newest(name) is None}
 
 
-def lost_meanwhile(pod: Pod, now: PodRuntime) -> dict[str, str]:
+def lost_meanwhile(pod: Pod, now: PodRuntime) -> dict[str, LostContainer]:
     """The containers that the runtime has lost while no agent ran: they run by the status that the API server has, or
-    have ended for good, and the runtime has no instance of them. UNKNOWN_SANDBOX by name.
+    have ended for good, and the runtime has no instance of them. By name.
 
     A completed init container may be removed, by the agent too. So may all containers of a pod that restarts all of
     them.
@@ -65,20 +75,18 @@ def lost_meanwhile(pod: Pod, now: PodRuntime) -> dict[str, str]:
     if can_restart_all(pod):
         return {}
     shown = {one.name: one for one in (*pod.status.initContainerStatuses, *pod.status.containerStatuses)}
-    started = [one.name for one in pod.spec.initContainers if _runs(shown.get(one.name))]
-    started += [
-        one.name for one in pod.spec.containers if _runs(shown.get(one.name)) or _is_over(pod, one, shown.get(one.name))
-    ]
-    return {name: UNKNOWN_SANDBOX for name in started if now.newest(name) is None}
+    all_of_them = (*pod.spec.initContainers, *pod.spec.containers)
+    found = {one.name: LostContainer(UNKNOWN_SANDBOX) for one in all_of_them if _runs(shown.get(one.name))}
+    for container in pod.spec.containers:
+        status = shown.get(container.name)
+        ended = ended_for_good(pod, container, status) if status is not None else None
+        if ended is not None:
+            found[container.name] = LostContainer(UNKNOWN_SANDBOX, ended.exitCode)
+    return {name: one for name, one in found.items() if now.newest(name) is None}
 
 
 def _runs(status: ContainerStatus | None) -> bool:
     return status is not None and status.state.running is not None
-
-
-def _is_over(pod: Pod, container: Container, status: ContainerStatus | None) -> bool:
-    ended = status.state.terminated if status is not None else None
-    return ended is not None and not may_restart(pod, container, ended.exitCode, init=False)
 
 
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:

@@ -81,7 +81,7 @@ class ContainerStarted(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         containers = {**state.view.containers, self.container_id: self.sandbox_id}
         state = replace(state, view=replace(state.view, containers=containers))
-        return state.with_attempts([self.name], waiting=None, consecutive_restarts=0, lost="", under_way_since=0.0)
+        return state.with_attempts([self.name], waiting=None, consecutive_restarts=0, lost=None, under_way_since=0.0)
 
 
 class ContainerResumed(PodEvent, frozen=True):

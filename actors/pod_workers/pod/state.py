@@ -16,9 +16,19 @@ from actors.shared.kube.resource_claims import has_claims
 from actors.status_manager.messages import Waiting
 
 from .desired_state import DesiredState
+from .lost_container import LostContainer
 from .phase_transitions import PodWorkerEvent, PodWorkerPhase, step
 from .resize_progress import ResizeProgress
-from .state_values import AcquiredResources, Attempt, ContainerInstance, PodView, Retry, Round, RoundPart, Verdicts
+from .state_values import (
+    AcquiredResources,
+    Attempt,
+    ContainerInstance,
+    PodView,
+    Retry,
+    Round,
+    RoundPart,
+    Verdicts,
+)
 from .unlisted_containers import UnlistedContainers
 
 SANDBOX: Final = ""
@@ -84,9 +94,9 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(key for key, one in self.instances.items() if one.restarting)
 
     @property
-    def lost(self) -> dict[str, str]:
-        """The containers that the runtime has lost: the id of the sandbox in which each ran, by name."""
-        return {name: one.lost for name, one in self.attempts.items() if one.lost}
+    def lost(self) -> dict[str, LostContainer]:
+        """The containers that the runtime has lost, by name."""
+        return {name: one.lost for name, one in self.attempts.items() if one.lost is not None}
 
     @property
     def stopped(self) -> frozenset[str]:

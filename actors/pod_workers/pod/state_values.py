@@ -10,6 +10,7 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.status_manager.messages import Waiting
 
+from .lost_container import LostContainer
 from .unlisted_containers import NOTHING, UnlistedContainers
 
 
@@ -39,9 +40,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The end of the backoff, which no wake-up shortens. Seconds since 1970; 0.0: none."""
     consecutive_restarts: int = 0
     """The restart count of the next instance after a restart of all containers; 0: not set."""
-    lost: str = ""
-    """The id of the sandbox in which the container ran, when the runtime no longer has any instance of it: how it ended
-    is not known."""
+    lost: LostContainer | None = None
+    """Not None while the runtime has lost it."""
     under_way_since: float = 0.0
     """When an earlier order to start it was first found to be under way. Seconds since 1970; 0.0: it is not."""
     crash_loop_announced_at: float = 0.0

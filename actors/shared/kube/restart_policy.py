@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .container import Container
-from .pod import Pod
+from .pod import ContainerStateTerminated, ContainerStatus, Pod
 from .pods import is_sidecar
 
 RESTART: Final = "Restart"
@@ -52,3 +52,11 @@ def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -
         # an init container that succeeded has done its work
         return not init or exit_code != 0
     return policy == "OnFailure" and exit_code != 0
+
+
+def ended_for_good(pod: Pod, container: Container, status: ContainerStatus) -> ContainerStateTerminated | None:
+    """How a regular container ended by its status, if it is not started again: it must not run twice."""
+    ended = status.state.terminated
+    if ended is None or can_restart_all(pod) or may_restart(pod, container, ended.exitCode, init=False):
+        return None
+    return ended

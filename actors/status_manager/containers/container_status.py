@@ -19,7 +19,7 @@ from actors.shared.kube.pod import (
     VolumeMountStatus,
 )
 from actors.shared.kube.pods import all_containers, is_sidecar
-from actors.shared.kube.restart_policy import init_exit_code
+from actors.shared.kube.restart_policy import ended_for_good, init_exit_code
 
 from .claim_health import device_statuses, is_claim, resource_statuses
 from .container_resources import container_resources
@@ -43,6 +43,7 @@ def _status(
 ) -> ContainerStatus:
     newest, previous = two_newest(view.runtime, container.name)
     over = view.ended or (init and view.initialized and not is_sidecar(container))
+    over = over or (not init and before is not None and ended_for_good(view.pod, container, before) is not None)
     if newest is None and over and before is not None and before.state.terminated is not None:
         return before  # the runtime has forgotten its end: keep the reported one
     state, last = state_of(view, container, newest, init=init)

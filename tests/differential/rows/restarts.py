@@ -452,6 +452,20 @@ ROWS = [
         ),
     ),
     Row(
+        "a container that has succeeded does not run again when another program removes its records",
+        "the API server: a terminated container may not leave that state where no policy restarts it",
+        pod(c("a"), c("b"), restartPolicy="OnFailure"),
+        (
+            ends("a", 0),
+            shows({"containers.a": "terminated 0 Completed"}),
+            does(lambda on: on.fake.world.containers.pop(on.container("a").id)),
+            waits(30),
+            asked_times("CreateContainer a", 1),
+            shows({"containers.a": "terminated 0 Completed", "containers.b": "running"}),
+        ),
+        known="the kubelet starts it again, and the API server refuses its status",
+    ),
+    Row(
         "two containers back off apart",
         BACKOFF,
         pod(c("a"), c("b")),

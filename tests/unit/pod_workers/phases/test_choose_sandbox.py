@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from actors.pod_workers.phases.pod_actions import choose_sandbox, compute_actions, lost_with_sandbox
+from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes
@@ -68,7 +69,9 @@ def test_the_work_of_a_container_that_ends_with_its_sandbox_is_not_done_unless_i
 def test_a_lost_init_container_ends_only_a_pod_that_must_not_run_it_again() -> None:
     def needs(policy: str) -> bool:
         wanted = pod("a", initContainers=[Container(name="i")], restartPolicy=policy)
-        return compute_actions(wanted, runtime(boxes=()), Verdicts(), NOW, 300.0, lost={"i": "s0"}).create_sandbox
+        return compute_actions(
+            wanted, runtime(boxes=()), Verdicts(), NOW, 300.0, lost={"i": LostContainer("s0")}
+        ).create_sandbox
 
     assert [needs(policy) for policy in ("Never", "OnFailure", "Always")] == [False, True, True]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.orders import PodWanted, RuntimeChanged
 from actors.pod_workers.pod.results import RuntimeObserved
 from actors.pod_workers.pod.runtime import alive, created, lost_meanwhile, remains, with_addresses
@@ -64,11 +65,37 @@ def test_a_container_that_ran_and_is_gone_is_lost_until_the_runtime_has_one_of_i
     assert ran.lost == {}
     assert seen(2, CriContainerState.EXITED).apply(ran).lost == {}
     gone = seen(2).apply(ran)
-    assert gone.lost == {"a": "s"} == RuntimeChanged(PodRuntime(uid="u", at=2)).apply(ran).lost
-    assert seen(3).apply(gone).lost == {"a": "s"}
+    assert gone.lost == {"a": LostContainer("s")} == RuntimeChanged(PodRuntime(uid="u", at=2)).apply(ran).lost
+    assert seen(3).apply(gone).lost == {"a": LostContainer("s")}
     assert seen(3, CriContainerState.RUNNING).apply(gone).lost == {}
     ended = seen(2, CriContainerState.EXITED).apply(ran)
     assert seen(3).apply(ended).lost == {}
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "rules", "restarting", "lost"),
+    [
+        ("OnFailure", 0, [], set(), True),
+        ("Never", 1, [], set(), True),
+        ("OnFailure", 1, [], set(), False),
+        ("Always", 0, [], set(), False),
+        ("OnFailure", 0, [], {"c"}, False),
+        ("OnFailure", 0, [{"action": "RestartAllContainers"}], set(), False),
+    ],
+)
+def test_a_container_that_has_ended_for_good_stays_so_when_another_program_removes_its_records(
+    policy, code, rules, restarting, lost
+):
+    instance = CriContainer(
+        id="c", name="a", pod_uid="u", sandbox_id="s", state=CriContainerState.EXITED, exit_code=code
+    )
+    spec = {"restartPolicy": policy, "containers": [{"name": "a", "image": "x", "restartPolicyRules": rules}]}
+    pod = decode_pod(msgspec.json.encode({"metadata": {"uid": "u"}, "spec": spec}))
+    state = PodWanted(pod, b"{}").apply(PodState(uid="u"))
+    state = RuntimeObserved(PodRuntime(uid="u", containers=[instance], at=1)).apply(state)
+    state = state.with_instances(restarting, restarting=True)
+    gone = RuntimeObserved(PodRuntime(uid="u", at=2)).apply(state)
+    assert gone.lost == ({"a": LostContainer("s", code)} if lost else {})
 
 
 RUNNING: dict[str, object] = {"running": {"startedAt": "2024-01-01T00:00:00Z"}}

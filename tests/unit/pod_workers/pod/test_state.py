@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.orders import RuntimeChanged
 from actors.pod_workers.pod.resizes import DEFERRED_SECONDS, ResizePending, ResizeRetried
 from actors.pod_workers.pod.results import RuntimeObserved
@@ -43,9 +44,9 @@ def test_a_start_may_be_under_way_for_so_long_since_it_was_first_seen() -> None:
 
 
 def test_what_is_as_at_the_beginning_is_not_kept() -> None:
-    state = wanted().with_attempts(["a"], lost="s0").with_instances(["a-0"], stopped=True)
-    assert (state.lost, state.stopped) == ({"a": "s0"}, frozenset({"a-0"}))
-    state = state.with_attempts(["a", "b"], lost="").with_instances(["a-0", "b-0"], stopped=False)
+    state = wanted().with_attempts(["a"], lost=LostContainer("s0")).with_instances(["a-0"], stopped=True)
+    assert (state.lost, state.stopped) == ({"a": LostContainer("s0")}, frozenset({"a-0"}))
+    state = state.with_attempts(["a", "b"], lost=None).with_instances(["a-0", "b-0"], stopped=False)
     assert (state.attempts, state.instances) == ({}, {})
 
 
