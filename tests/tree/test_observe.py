@@ -116,6 +116,10 @@ async def _filter(shown: Page) -> None:
     await shown.until("document.querySelector('#search').hidden")
     await shown.click("button[data-tab='pods']")
     await shown.until("!document.querySelector('#search').hidden")
+    data = {"header": ["READY", "STATUS"], "rows": [["0/1", "Running"], ["2/2", "Running"], ["0/1", "Completed"]]}
+    drawn = f"import('/views.js').then(views => views.rowsView({json.dumps(data)}, '', ''))"
+    coloured = "[...view[0].querySelectorAll('span.degraded')].map(each => each.textContent)"
+    assert await shown.value(f"{drawn}.then(view => {coloured})") == ["0/1"], "it runs, and is not ready"
 
 
 @needs_browser
@@ -133,6 +137,8 @@ def test_a_wedged_actor_delays_neither_tree_nor_keys_in_a_narrow_window(root_dir
             await shown.until(
                 "document.querySelector('#reasons').textContent.includes('pod_config: stopped by a signal')"
             )
+            told = await shown.value("document.querySelector('#reasons').textContent")
+            assert f"→ kill -CONT {pid}" in told, "what mends it, as `supervise status` has it"
             before = await shown.value("document.querySelector('#figures').textContent")
             await shown.until(f"document.querySelector('#figures').textContent !== {json.dumps(before)}")
         finally:

@@ -14,6 +14,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide
 from supervision.cli.incidents import incident_file, unwritten
+from supervision.cli.remedy import typed
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
@@ -54,7 +55,11 @@ class AgentQueries:
         """The answer of `supervise status`."""
         tree = self._context.tree()
         health = decide(tree, stopped_by_signal(tree.actors), self._others(self._context, tree))
-        return {"state": health.state, "reasons": [str(reason) for reason in health.reasons]}
+        root_dir = self._context.arguments.root_dir
+        return {
+            "state": health.state,
+            "reasons": [{"text": str(one), "remedy": typed(one.remedy, root_dir)} for one in health.reasons],
+        }
 
     def messages(self) -> dict[str, Any]:
         """Message counts by sender, receiver and type. `problems`: actors that did not report in time."""

@@ -114,7 +114,7 @@ function headline() {
   byId("view").classList.toggle("old", Boolean(failed.tree));
   if (failed.tree) {
     byId("figures").textContent = "";
-    return say("down", [failed.tree]);
+    return say("down", [{ text: failed.tree }]);
   }
   if (!data) return;
   const actors = data.tree.actors, running = actors.filter((actor) => actor.state === "running").length;
@@ -122,7 +122,7 @@ function headline() {
   byId("figures").textContent =
     `${running} of ${actors.length} actors in service, ${size(memory)} in all, fork server pid ${data.tree.pid}, up ${duration(data.tree.uptime)}`;
   const others = Object.entries(failed).filter(([name, error]) => error && (name === tab || name === "health"));
-  const reasons = [...(health ? health.reasons : []), ...others.map(([, error]) => error)];
+  const reasons = [...(health ? health.reasons : []), ...others.map(([, error]) => ({ text: error }))];
   say(health ? health.state : data.tree.state, reasons);
 }
 
@@ -130,7 +130,8 @@ function say(state, reasons) {
   byId("state").className = `badge ${state}`;
   if (byId("state").textContent !== state) byId("state").textContent = state;
   document.title = `${state} - Troupelet`;
-  byId("reasons").replaceChildren(...reasons.map((text) => element("li", {}, text)));
+  byId("reasons").replaceChildren(...reasons.map(({ text, remedy }) =>
+    element("li", {}, text, remedy ? element("div", { class: "quiet" }, `→ ${remedy}`) : null)));
 }
 
 // Do not redraw text while it is selected, nor what is being clicked.

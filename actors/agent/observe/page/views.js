@@ -92,17 +92,22 @@ export const matching = (rows, text) =>
 
 const WELL = ["Running", "Completed", "Succeeded"];
 
-// A pod's status, and the type of an event that is a warning, are seen among many rows.
-function coloured(cell, header) {
+// A pod's status, and the type of an event that is a warning, are seen among many rows. So is a pod that runs and is
+// not ready.
+function coloured(cell, header, row) {
+  if (header === "READY") return row.includes("Running") && !isWhole(cell) ? element("span", { class: "degraded" }, cell) : cell;
   if (header === "STATUS") return element("span", { class: WELL.includes(cell) ? "running" : "degraded" }, cell);
   return header === "TYPE" && cell === "Warning" ? element("span", { class: "degraded" }, cell) : cell;
 }
+
+// Whether all of them are: "2/2".
+const isWhole = (cell) => cell.split("/")[0] === cell.split("/")[1];
 
 // Rows as the command of the same name shows them, with remarks above; `text`: only those that have it.
 export function rowsView(data, empty, text) {
   const columns = data.header.map((title) => [title, title === "MESSAGE" ? "text" : "word"]);
   const notes = [...(data.problems || []), ...(data.refused || []).map((text) => `refused: ${text}`)];
   return [...notes.map((text) => element("p", { class: "degraded" }, text)),
-    data.rows.length ? table(columns, matching(data.rows, text).map((row) => [row.map((cell, at) => coloured(cell, data.header[at])), {}]))
+    data.rows.length ? table(columns, matching(data.rows, text).map((row) => [row.map((cell, at) => coloured(cell, data.header[at], row)), {}]))
       : element("p", { class: "quiet" }, empty)];
 }
