@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, cast
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
@@ -18,6 +18,7 @@ from supervision.actor import Actor, DisposableError
 
 from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan, shortfall, unused
 from .pull_record_store import PullRecords
+from .pull_records import ImagePulledRecord
 
 COLLECT_SECONDS: Final = 300.0
 OBSERVE_RETRY_SECONDS: Final = 5.0
@@ -94,7 +95,7 @@ class ImageCollector:
     async def _collect(self) -> str:
         """Collect. Returns what could not be removed or freed and why, '' on success. Raises CriError,
         DisposableError, OSError."""
-        recorded = self._pulls.refs() if self._pulls is not None else frozenset()
+        recorded = self._pulls.recorded() if self._pulls is not None else {}
         images, in_use, now, unlisted = await self._list_images()
         left, failures = dict(self._records), []
         while True:
@@ -119,7 +120,7 @@ class ImageCollector:
 
     async def remove_unused(self) -> str:
         """Remove every image that is old enough and not in use. Returns why some stay, '' if none does."""
-        recorded = self._pulls.refs() if self._pulls is not None else frozenset()
+        recorded = self._pulls.recorded() if self._pulls is not None else {}
         try:
             images, in_use, now, unlisted = await self._list_images()
             going = unused(self._records.values(), in_use, self._thresholds, now)
@@ -171,10 +172,11 @@ class ImageCollector:
         except NotFound:
             return None
 
-    async def _forget_pulls(self, recorded: frozenset[str], images: list[Image]) -> None:
-        """Forget the pull records of images that are no longer listed."""
+    async def _forget_pulls(self, recorded: Mapping[str, ImagePulledRecord], images: list[Image]) -> None:
+        """Forget the pull records, as they were before the images were listed, of images that are not among these."""
         if self._pulls is not None:
-            await self._pulls.forget(recorded - {image.id for image in images})
+            there = {image.id for image in images}
+            await self._pulls.forget({ref: record for ref, record in recorded.items() if ref not in there})
 
     def _record(self, reason: str, text: str) -> None:
         """Emit an event of the node; a standalone agent cannot."""

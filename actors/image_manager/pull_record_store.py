@@ -195,13 +195,15 @@ class PullRecords:
         else:
             self._warnings.resolved("write")
 
-    def refs(self) -> frozenset[str]:
-        """The images with records."""
-        return frozenset(self._records)
+    def recorded(self) -> dict[str, ImagePulledRecord]:
+        """The present records, by image."""
+        return dict(self._records)
 
-    async def forget(self, image_refs: Iterable[str]) -> None:
-        """These images were removed."""
-        removed = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
+    async def forget(self, gone: Mapping[str, ImagePulledRecord]) -> None:
+        """The images of these records are gone. A record that a pull has made anew since stays."""
+        removed = [ref for ref, record in gone.items() if self._records.get(ref) is record]
+        for ref in removed:
+            del self._records[ref]
         if removed:
             async with self._changing:  # not after a later pull has written its record
                 await self._change({}, [record_path(ref) for ref in removed])

@@ -96,7 +96,7 @@ async def test_records_intents_and_checks_are_counted(tmp_path: Path) -> None:
     assert await is_preloaded(found)
     more = {"image_mustpull_checks_total mustAuthenticate": 1, "image_mustpull_checks_total credentialRecordFound": 1}
     assert numbers(found) == counted | more | {"ondisk_pulledrecords": 1, "ondisk_pullintents": 0}
-    await found.forget([REF])
+    await found.forget(found.recorded())
     assert numbers(found)["ondisk_pulledrecords"] == 0
 
 
@@ -115,12 +115,27 @@ async def test_an_image_that_is_pulled_again_while_its_record_is_removed_has_a_r
         return await perform(function, arguments, deadline=deadline)
 
     found._actor.disposable = slow_removal  # type: ignore[method-assign]
-    forgetting = asyncio.create_task(found.forget([REF]))
+    forgetting = asyncio.create_task(found.forget(found.recorded()))
     await removing.wait()
     await found.succeeded(IMAGE, NAME, REF, None)
     await forgetting
-    assert found.refs() == {REF}
+    assert list(found.recorded()) == [REF]
     assert [path.name for path in (tmp_path / PULLED).iterdir()] == [file_name(REF)]
+
+
+async def test_an_image_that_is_pulled_again_after_it_was_missed_keeps_its_record(tmp_path: Path) -> None:
+    """A collection removes images for a while after it has listed them."""
+    found = await loaded(tmp_path)
+    await found.start(IMAGE)
+    await found.succeeded(IMAGE, NAME, REF, None)
+    missed = found.recorded()
+    await found.start(IMAGE)
+    await found.succeeded(IMAGE, NAME, REF, None)
+    await found.forget(missed)
+    assert list(found.recorded()) == [REF]
+    assert [path.name for path in (tmp_path / PULLED).iterdir()] == [file_name(REF)]
+    await found.forget(found.recorded())
+    assert (found.recorded(), list((tmp_path / PULLED).iterdir())) == ({}, [])
 
 
 async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_the_image(tmp_path: Path) -> None:
@@ -142,7 +157,7 @@ async def test_the_intent_of_a_pull_that_brought_an_unknown_image_stays_until_on
     assert (await is_preloaded(found), intents(tmp_path)) == (False, [file_name(IMAGE)])
     await found.start(IMAGE)
     await found.succeeded(IMAGE, NAME, REF, None)
-    assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
+    assert (list(found.recorded()), intents(tmp_path)) == ([REF], [])
 
 
 async def no_runtime(image: str) -> str:
@@ -162,7 +177,7 @@ async def test_a_load_that_is_repeated_forgets_nothing_of_the_pulls_meanwhile(tm
     await found.failed(OTHER)
     pull_record_files.change(str(tmp_path), {}, [f"image_manager/pulled/{file_name(REF)}"])
     await found.load(no_image)
-    assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
+    assert (list(found.recorded()), intents(tmp_path)) == ([REF], [])
 
 
 async def test_a_repeated_load_continues_with_the_remaining_intents(tmp_path: Path) -> None:
