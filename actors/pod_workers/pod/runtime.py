@@ -4,6 +4,7 @@ for the termination messages."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -55,14 +56,19 @@ def lost(
     if before is None:
         return {}
     found = {one.name: LostContainer(one.sandbox_id) for one in before.containers if is_running(one)}
-    regular = pod.spec.containers if pod is not None and not can_restart_all(pod) else ()
-    for container in regular:
-        last = before.newest(container.name)
+    if pod is not None and not can_restart_all(pod):
+        found |= dict(_ended(pod, before, restarting))
+    return {name: one for name, one in found.items() if now.newest(name) is None}
+
+
+def _ended(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str]) -> Iterator[tuple[str, LostContainer]]:
+    """The regular containers that have ended for good, by name, each as it counts if the runtime loses it."""
+    for container in pod.spec.containers:
+        last = runtime.newest(container.name)
         if last is None or last.state is not CriContainerState.EXITED or last.id in restarting:
             continue
         if not starts_again(pod, container, last, init=False):
-            found[container.name] = LostContainer(last.sandbox_id, last.exit_code)
-    return {name: one for name, one in found.items() if now.newest(name) is None}
+            yield container.name, LostContainer(last.sandbox_id, last.exit_code)
 
 
 def lost_meanwhile(pod: Pod, now: PodRuntime) -> dict[str, LostContainer]:
