@@ -23,6 +23,7 @@ from actors.shared.cri.service_outage import IMAGE_SERVICE, POLL_SECONDS, Servic
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, AskError, DisposableError, on
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .built_images import BuiltImages
 from .credential_lookup import CredentialLookup
@@ -65,6 +66,7 @@ class ImageManager(Actor):
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
         config = agent.config
+        self._warnings = RepeatedWarnings(self.log)
         self._tracer = start_tracer(self, config.tracing, agent.node_name)
         seconds = float(config.runtimeRequestTimeout)
         self._client = CriClient(agent.runtime_endpoint, agent.image_endpoint, seconds, self._tracer, self.metrics)
@@ -164,8 +166,9 @@ class ImageManager(Actor):
         try:
             images = await self._client.list_images()
         except CriError as error:
-            self.log.warning("%s", error)
+            self._warnings.warn("images", str(error))
             return NodeImages([])
+        self._warnings.resolved("images")
         images.sort(key=lambda image: image.size_bytes, reverse=True)
         return NodeImages([NodeImage([*image.digests, *image.tags], image.size_bytes) for image in images])
 
@@ -176,7 +179,9 @@ class ImageManager(Actor):
     @on(GetImageFilesystem)
     async def on_get_image_filesystem(self, message: GetImageFilesystem, sender: Address) -> ImageFilesystem:
         try:
-            return ImageFilesystem(*await self._collector.mountpoints())
+            found = ImageFilesystem(*await self._collector.mountpoints())
         except CriError as error:
-            self.log.warning("%s", error)
+            self._warnings.warn("file system", str(error))
             return ImageFilesystem("")
+        self._warnings.resolved("file system")
+        return found

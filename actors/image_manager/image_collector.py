@@ -15,6 +15,7 @@ from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, Image
 from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor, DisposableError
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan, shortfall, unused
 from .pull_record_store import PullRecords
@@ -52,6 +53,7 @@ class ImageCollector:
         self._pulls, self._node_name = records, node_name
         self._records: dict[str, ImageRecord] = {}
         self._failures = 0
+        self._warnings = RepeatedWarnings(actor.log)
 
     def start(self) -> None:
         """Record the images and their use at once, then every 5 minutes, and collect then, unless that is off.
@@ -72,8 +74,9 @@ class ImageCollector:
         try:
             await self._list_images()
         except (CriError, OSError) as error:
-            self._actor.log.warning("images in use are not known: %s", error)
+            self._warnings.warn("in use", f"images in use are not known: {error}")
             return False
+        self._warnings.resolved("in use")
         return True
 
     async def collect(self) -> None:
