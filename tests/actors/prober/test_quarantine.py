@@ -75,3 +75,11 @@ async def test_an_unreadable_pod_is_set_aside_too(tmp_path, monkeypatch):
     monkeypatch.setattr("actors.prober.actor.updated", poisoned)
     await dies(tmp_path)
     assert await lives(tmp_path, pod("good"), pod("bad")) == ["good"]
+
+
+async def test_a_pod_in_quarantine_is_named_once_in_the_log(tmp_path, caplog):
+    await dies(tmp_path)
+    caplog.clear()
+    assert await lives(tmp_path, pod("bad"), pod("bad")) == []
+    (line,) = [record.getMessage() for record in caplog.records if "is not probed" in record.getMessage()]
+    assert "bad" in line

@@ -83,6 +83,27 @@ def test_a_pod_uses_the_nodes_disk_by_volumes_there_layers_logs_and_files_of_the
     assert (used["usedBytes"], used["inodesUsed"]) == (100 + 77 + 5 + 3, 10 + 1 + 2 + 1)
 
 
+def test_a_container_has_the_figures_of_its_layer_and_of_its_logs_on_their_file_systems():
+    disk = {
+        "volumes": {},
+        "logs": {"main": {"used_bytes": 5, "inodes_used": 2}},
+        "own": {"used_bytes": 0, "inodes_used": 0},
+    }
+    found = msgspec.structs.replace(SAMPLE, disks={"u": disk}, disks_at=NOW - 60)
+    (container,) = summary(found, "n1")["pods"][0]["containers"]
+    whole = {"capacityBytes": 9, "inodes": 5, "inodesFree": 4}
+    assert container["rootfs"] == {"time": rfc3339(0), "usedBytes": 77, "inodesUsed": 1, **whole}
+    logs = {"time": rfc3339(NOW - 60), "usedBytes": 5, "inodesUsed": 2, "availableBytes": 1, **whole}
+    assert container["logs"] == logs
+
+
+def test_a_container_whose_layer_and_logs_are_not_known_has_no_figures_of_them():
+    (pod,) = SAMPLE.pods
+    pod = msgspec.structs.replace(pod, containers=[msgspec.structs.replace(pod.containers[0], layer=None)])
+    (container,) = summary(msgspec.structs.replace(SAMPLE, pods=[pod], disks={}), "n1")["pods"][0]["containers"]
+    assert not container.keys() & {"rootfs", "logs"}
+
+
 def test_lists_without_an_entry_are_left_out_of_the_summary():
     bare = msgspec.structs.replace(SAMPLE, tiers=[], system={}, disks={})
     found = summary(bare, "n1")

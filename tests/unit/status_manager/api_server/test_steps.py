@@ -175,6 +175,20 @@ def test_a_stuck_pod_is_reported_at_once_then_on_change_and_then_each_five_minut
     assert [each.reason for each in due(overdue(found, started_at + 401), reported_, started_at + 401)[0]] == ["status"]
 
 
+def test_every_stuck_pod_is_found_among_those_that_are_not():
+    late, soon = "2026-01-01T00:00:00Z", "2026-01-01T00:06:00Z"
+    found = table(
+        stored(uid="runs"),
+        stored(uid="late", deletionTimestamp=late),
+        stored(uid="soon", deletionTimestamp=soon),
+        stored(uid="late too", deletionTimestamp=late),
+    )
+    assert [(one.pod.uid, one.seconds) for one in overdue(found, 1767225600.0 + 400)] == [
+        ("late", 400.0),
+        ("late too", 400.0),
+    ]
+
+
 def test_a_pod_that_waits_for_a_server_that_is_back_has_a_minute_before_it_is_stuck():
     found = table(stored("Running", deletionTimestamp=DELETED), pods=(pod("Failed", **FINISHED),))
     began = 1767225600.0
