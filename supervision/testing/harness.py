@@ -14,6 +14,7 @@ raises is raised by the next harness call, at the latest at the end of the block
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Callable
 from types import TracebackType
@@ -83,6 +84,9 @@ class Harness(Generic[A]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.settle(check=error is None)
+        if error is not None:  # a server of grpc.aio that nobody stops blocks the collector of garbage for ever
+            with contextlib.suppress(Exception):
+                await self.stop()
         await self.port.end_tasks()
         if error is None:
             self.port.raise_failures()

@@ -152,3 +152,18 @@ async def test_timers_follow_the_virtual_clock_and_a_run_is_not_doubled() -> Non
         await harness.advance(2)
         assert actor.runs == 3
         assert len(harness.sent(Tick)) == 3
+
+
+class Served(Actor):
+    stopped = False
+
+    async def on_stop(self) -> None:
+        self.stopped = True
+
+
+async def test_the_actor_of_a_test_that_fails_is_stopped() -> None:
+    harness = Harness(Served, name="served")
+    with pytest.raises(ValueError, match="of the test"):
+        async with harness:
+            raise ValueError("of the test")
+    assert harness.actor.stopped
