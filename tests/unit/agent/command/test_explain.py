@@ -46,7 +46,7 @@ def test_each_field_has_a_meaning_a_default_and_what_a_change_does(path: str) ->
     (change,) = [line for line in rest if line.startswith("  change:  ")]
     top = re.split(r"[.\[]", path)[0]
     assert ("waits for a restart of the agent" in change) >= (top in RESTART)
-    assert ("has no effect" in change) == (top in UNREAD)
+    assert ("has no effect" in change.partition(";")[0]) == (top in UNREAD)
     assert [explain(written) for written in indices(path)] == [text] * 4
 
 
