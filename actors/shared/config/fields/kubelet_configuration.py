@@ -219,7 +219,7 @@ class KubeletConfiguration(Group, frozen=True):
     cgroupDriver: str = "cgroupfs"
     """cgroupfs or systemd; the driver that the runtime reports takes precedence."""
     cgroupRoot: str = ""
-    """Parent cgroup of the pods' tree; empty is the root of the hierarchy."""
+    """Parent cgroup of the pods' tree, made where it is missing; empty is the root of the hierarchy."""
     cgroupsPerQOS: bool = True
     """Give each QoS class and pod a cgroup."""
     kubeletCgroups: str = ""
