@@ -34,6 +34,7 @@ from actors.http_servers.serving.server_state import ServerState
 from actors.shared.config.agent import Agent
 from supervision.metrics import Metrics
 from tests.support.certificates import Authority
+from tests.support.examples import examples
 
 
 class Knows(RequestHandler):
@@ -420,7 +421,7 @@ token = st.text(alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=1, max_size=9).m
 printable = st.binary(max_size=40).map(lambda raw: bytes(byte for byte in raw if 32 < byte < 256))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(token, printable), max_size=20))
 def test_no_request_line_makes_an_exception_or_a_new_series(lines):
     requests = [

@@ -18,6 +18,7 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look
 from proto import cri_pb2 as cri
 from supervision.testing.virtual_clock import VirtualClock
+from tests.support.examples import examples
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.shard_harness import Driven, container, pod
 
@@ -128,7 +129,7 @@ class History:
         assert not self.fake.world.sandboxes
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(LIVES)
 def test_no_container_runs_twice_in_any_history_and_every_pod_settles(lives):
     async def story(home: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.cert_manager.certificate import UnusableCertificate, parse, read
+from tests.support.examples import examples
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 UTC = datetime.UTC
@@ -88,7 +89,7 @@ def test_other_content_is_refused_as_a_bad_certificate(content):
         read(content)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.data())
 def test_a_damaged_certificate_is_read_or_refused(data):
     der = bytearray(NODE.public_bytes(serialization.Encoding.DER))

@@ -21,6 +21,7 @@ from actors.shared.api.access import Impersonation, ServerAccess
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.api.kubeconfig import KubeconfigError, check, check_file, load, load_later, render
 from tests.support.certificates import Authority
+from tests.support.examples import examples
 
 
 def _pairs() -> list[tuple[bytes, bytes]]:
@@ -346,7 +347,7 @@ GOOD_USER = st.sampled_from([{}, {"token": "t"}, {"username": "u", "password": "
     user=JSON | PART | GOOD_USER,
     frame=st.dictionaries(st.sampled_from(list(document())), JSON, max_size=2),
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_any_kubeconfig_is_read_or_refused(cluster: Any, user: Any, frame: dict[str, Any]) -> None:
     made = document()
     made["clusters"][0]["cluster"] = cluster
@@ -362,7 +363,7 @@ def test_any_kubeconfig_is_read_or_refused(cluster: Any, user: Any, frame: dict[
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_bytes_are_refused_or_read(data: bytes) -> None:
     with pytest.raises(KubeconfigError):
         parse(data, "/nowhere/k")

@@ -15,6 +15,7 @@ from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.merge_patch import put
 from actors.shared.config.validation.rule_kinds import ValidationContext
+from tests.support.examples import examples
 
 PATHS = sorted({entry.path for entry in entries() if not set("[]<>") & set(entry.path)} - {"apiVersion", "kind"})
 SCALARS = (
@@ -41,7 +42,7 @@ def problems(documents: list[Document], flags: dict[str, Any]) -> tuple[ConfigPr
     return ()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PATHS), VALUES), min_size=1, max_size=6))
 def test_any_value_at_any_field_is_taken_or_refused_with_its_path(fields):
     data = {"apiVersion": API_VERSION, "kind": KIND}
@@ -53,7 +54,7 @@ def test_any_value_at_any_field_is_taken_or_refused_with_its_path(fields):
     assert all(problem.path and problem.rule for problem in problems([Document("fuzz", data, {})], {}))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted(FLAGS)), st.text(max_size=20) | st.sampled_from(["1", "true", "a=b", "a<1"]))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from supervision.documents.model import DocumentError, DocumentLimits
 from supervision.documents.reader import read
 from supervision.documents.scalars import plain_scalar
+from tests.support.examples import examples
 
 LIMITS = DocumentLimits(size=10 << 20, depth=64, nodes=2_000_000)
 
@@ -45,7 +46,7 @@ words = st.text(max_size=20).filter(is_text)
 
 
 @given(st.dictionaries(words, words | st.lists(words | st.integers() | st.booleans() | st.none()), min_size=1))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_yaml_written_by_another_library_comes_back_as_it_was(value):
     assert read_document(yaml.safe_dump(value, allow_unicode=False).encode()) == value
 

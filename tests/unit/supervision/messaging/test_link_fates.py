@@ -17,6 +17,7 @@ from supervision.messaging.link import Link
 from supervision.messaging.names import NoSuchActor, PeerRefused
 from supervision.messaging.outbox import QueuedMessage
 from supervision.messaging.wire import Ack
+from tests.support.examples import examples
 
 LATE_SECONDS = 0.2
 """A dead letter is at most so late: expiry is joined for 10 ms, and a try to connect takes up to 100 ms."""
@@ -167,7 +168,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(STEPS, max_size=60), st.booleans())
 def test_each_message_is_acknowledged_or_a_dead_letter_once_and_in_time(steps: list[Any], answers: bool) -> None:
     world = World()

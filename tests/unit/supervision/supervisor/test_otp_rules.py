@@ -20,6 +20,7 @@ from supervision.process_messages import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
 from supervision.supervisor.children import Child, Ending, SupervisorState
 from supervision.supervisor.transitions import Create, Finish, StopRequested, Tick, decide
+from tests.support.examples import examples
 
 NAMES = "abcde"
 NORMAL, EXIT_1, SIGKILLED = 0, 1 << 8, 9
@@ -168,7 +169,7 @@ HISTORY = st.lists(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     KINDS,
     st.sampled_from(["one_for_one", "one_for_all", "rest_for_one"]),

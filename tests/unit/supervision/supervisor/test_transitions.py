@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from supervision.process_messages import EXIT_ESCALATED, Exited, Stop
 from supervision.supervisor.children import ChildEvent, ChildPhase, Ending, wake_at
 from supervision.supervisor.transitions import FORK_RETRY_SECONDS, TRANSITIONS, Finish, StopRequested
+from tests.support.examples import examples
 from tests.support.obedient_world import EXIT_1, SIGKILLED, ObedientWorld, make, special
 
 
@@ -338,7 +339,7 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from(["one_for_one", "one_for_all", "rest_for_one"]),
     st.lists(st.sampled_from(["permanent", "transient", "temporary"]), min_size=4, max_size=4),
