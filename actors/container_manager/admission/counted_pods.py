@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from actors.shared.admission.request import Demand
+from actors.shared.admission.request import Demand, demand_of
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
@@ -16,9 +16,10 @@ from actors.shared.pod_inventory import PodInventory
 from supervision.errors import error_text
 
 from ..cgroups.cgroup_manager import CgroupManager
+from ..cgroups.pod_limits import Rules, larger, pod_limits
 from ..cgroups.systemd_slices import SliceError
 from ..messages import ActuatedResources, AdmissionFailed, PodAdmitted
-from ..resizes.pod_resizes import REMOVED, TERMINATED, PodResizes
+from ..resizes.pod_resizes import REMOVED, TERMINATED, PodResizes, at_least
 from ..resizes.pod_resource_records import PodResourceRecords
 from ..topology.pod_hardware import PodHardware
 from .admission_gate import AdmissionGate
@@ -100,6 +101,15 @@ class CountedPods:
                 self._ledger.drop(uid)
             return AdmissionFailed(uid, f"its resources are not kept: {error_text(error)}")
         return answer
+
+    def during_resize(self, uid: str, pod: Pod, demand: Demand, rules: Rules) -> tuple[Demand, CgroupLimits]:
+        """The demand and limits of a running pod: while a resize is under way, the larger of those before and after
+        it. The kernel refuses less than what its containers have, or ends them (memory, cgroup v2). Raises
+        QuantityError."""
+        before, limits = self._records.still_has(uid, pod), pod_limits(pod, rules)
+        if before is pod:
+            return demand, limits
+        return at_least(demand, demand_of(uid, before)), larger(limits, pod_limits(before, rules))
 
     def withdraw(self, uid: str, why: str = TERMINATED) -> None:
         """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""

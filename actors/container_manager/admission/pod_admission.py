@@ -61,6 +61,9 @@ class PodAdmission:
         uid = message.uid
         try:
             candidate, limits = read_candidate(uid, message.pod, self._rules)
+            if message.running:
+                demand, limits = self._counted.during_resize(uid, candidate.pod, candidate.demand, self._rules)
+                candidate = replace(candidate, demand=demand)
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not is_uid(uid):

@@ -15,7 +15,8 @@ from .counted_pods import WITHDRAWN, CountedPods
 
 
 class ResizeAdmission:
-    """The pod's cgroup gets the larger of both limits; its worker shrinks it once the containers are resized."""
+    """The pod's cgroup gets the larger of both limits, and of those that its containers still have; its worker shrinks
+    it once the containers are resized."""
 
     def __init__(self, rules: Rules, cgroups: CgroupManager, resizes: PodResizes, counted: CountedPods) -> None:
         self._rules, self._cgroups, self._resizes, self._counted = rules, cgroups, resizes, counted
@@ -24,7 +25,9 @@ class ResizeAdmission:
         uid, rules = message.uid, self._rules
         try:
             pod, before = decode_pod(message.pod), decode_pod(message.before)
-            demand, limits = demand_of(uid, pod), larger(pod_limits(pod, rules), pod_limits(before, rules))
+            demand = demand_of(uid, pod)
+            _, limits = self._counted.during_resize(uid, pod, demand, rules)
+            limits = larger(limits, pod_limits(before, rules))
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")
         with self._counted.pending.start(uid) as admission:

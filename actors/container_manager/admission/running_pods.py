@@ -37,7 +37,8 @@ class RunningPods:
     async def count(self, message: CountRunningPod) -> None:
         with self._counted.pending.start(message.uid) as admission:
             try:
-                candidate, limits = read_candidate(message.uid, message.pod, self._rules)
+                candidate, _ = read_candidate(message.uid, message.pod, self._rules)
+                demand, limits = self._counted.during_resize(message.uid, candidate.pod, candidate.demand, self._rules)
             except (ObjectError, QuantityError) as error:
                 self._log.warning("pod %s is not counted, as it cannot be read: %s", message.uid, error)
                 return
@@ -46,7 +47,7 @@ class RunningPods:
                 self._restore(candidate.pod)
             if not admission.withdrawn:
                 label = self._resizes.settled(message.uid)
-                await self._counted.enter(candidate.pod, candidate.demand, limits, admission, running=True)
+                await self._counted.enter(candidate.pod, demand, limits, admission, running=True)
                 self._resizes.resources_freed(label)
 
     def _restore(self, pod: Pod) -> None:

@@ -159,12 +159,12 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         return
     # emitted before the message to the container manager: if the shard dies in between, the next one emits it again
     run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {_summary(run)}")
-    count_allocated(run)  # until now the larger of both limits counted
     runtime = run.state.runtime
     run.report(
         ResizeCompleted([cri_container.id for cri_container in runtime.containers] if runtime is not None else [])
     )
     keep_actuated(run)
+    count_allocated(run)  # until now the larger of both limits counted, by the record of the actuated resources
     run.services.starter.metrics.resized(time.monotonic() - started_at, success=True)
     await run.look()
 

@@ -100,3 +100,38 @@ async def test_no_pod_is_admitted_or_resized_without_a_record_and_running_pods_c
         assert isinstance(await admit(manager, "v", sized(10)), PodAdmitted)
         assert isinstance(await manager.deliver(ResizePod("u", sized(20), sized(10))), PodAdmitted)
         assert kept(host) == {"u": share(20), "v": share(10)}
+
+
+def limited(milli: int) -> bytes:
+    amounts = {"cpu": f"{milli}m", "memory": "64Mi"}
+    return bytes(pod(**amounts, limits=amounts))
+
+
+def actuated(milli: int, *, complete: bool = False) -> ActuatedResources:
+    amounts: dict[str, Any] = {"cpu": f"{milli}m", "memory": "64Mi"}
+    resources = ResourceRequirements(limits=amounts, requests=amounts)
+    return ActuatedResources("u", {"c": ActuatedContainer("id", resources)}, complete=complete)
+
+
+async def test_a_pods_cgroup_keeps_what_its_containers_have_until_they_have_shrunk(host: Any) -> None:
+    def quota() -> str:
+        return str(host.read("/kubepods/podu", "cpu.cfs_quota_us"))
+
+    host.dress("/kubepods/podu")
+    async with host.start() as manager:
+        await manager.advance(OPEN_SECONDS + 0.1)
+        await admit(manager, "u", limited(200))
+        await manager.deliver(actuated(200, complete=True))
+        assert isinstance(await manager.deliver(ResizePod("u", limited(100), limited(200))), PodAdmitted)
+        assert quota() == "20000"
+    async with host.start(incarnation=2) as manager:
+        await manager.deliver(CountRunningPod("u", limited(100)))
+        assert quota() == "20000", "a new container manager"
+        await manager.advance(OPEN_SECONDS + 0.1)
+        assert isinstance(await admit(manager, "u", limited(100), running=True), PodAdmitted)
+        assert quota() == "20000", "a new worker"
+        assert isinstance(await manager.deliver(ResizePod("u", limited(150), limited(100))), PodAdmitted)
+        assert quota() == "20000", "another resize before the first one is done"
+        await manager.deliver(actuated(150, complete=True))
+        await manager.deliver(CountRunningPod("u", limited(150)))
+        assert quota() == "15000"
