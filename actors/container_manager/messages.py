@@ -127,9 +127,9 @@ class PodRejected(Message, frozen=True):
 
 class ResizePod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod, which is in the ledger, have the resources of `pod` instead of those of `before`?
-    Answered with PodAdmitted: the pod's cgroup then has the larger of both limits until CountRunningPod comes
-    after the ActuatedResources of all its containers. Or with PodRejected, reason Deferred or Infeasible: a deferred resize waits for room,
-    then ResizeMayFit follows. Idempotent."""
+    Answered with PodAdmitted: the pod's cgroup then has the larger of both limits until CountRunningPod comes after the
+    ActuatedResources of all its containers. Or with PodRejected, reason Deferred or Infeasible: a deferred resize waits
+    for room, then ResizeMayFit follows. Idempotent."""
 
     uid: str
     pod: bytes
