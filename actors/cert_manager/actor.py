@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from actors.http_servers.messages import NODE_SERVER
+from actors.shared.clock_jumps import ClockJumps
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -44,6 +45,7 @@ class CertManager(Actor):
         self._version = 0
         self._stamps: tuple[object, ...] = ()
         self._checked = 0.0
+        self._jumps = ClockJumps(self._clocks.wall, self._clocks.monotonic)
         self._client: ClientCertificate | None = None
         """None on a standalone node."""
         self._signed: SignedServing | None = None
@@ -119,7 +121,8 @@ class CertManager(Actor):
     async def _look_at_local(self, local: LocalServing) -> None:
         """Check whether a file has changed, check or create the pair, and notify the servers."""
         now = self._clocks.monotonic()
-        settled = self._version or local.failed
+        jumped = self._jumps.take() != 0.0  # a pair that was made before the clock was set may be over by now
+        settled = not jumped and (self._version or local.failed)
         if settled and self._stamp() == self._stamps and now - self._checked < CHECK_PAIR_SECONDS:
             return
         self._checked = now

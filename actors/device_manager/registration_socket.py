@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from actors.shared.config.agent import Agent
-from actors.shared.relay import Relay, kept_socket
+from actors.shared.relay import LOOK_SECONDS, Relay, kept_socket
 from supervision.actor import Actor
 from supervision.errors import error_text
 from supervision.process_messages import ServiceState
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 INNER_SOCKET: Final = "device-plugins.sock"
 RETRY_SECONDS: Final = 5.0
+DIRECTORY_MODE: Final = 0o750
 
 
 class RegistrationSocket:
@@ -39,6 +42,7 @@ class RegistrationSocket:
         if self._actor.incarnation == 1:
             self._prepare()
         await self._listen()
+        self._actor.every(LOOK_SECONDS, self._look)
 
     def _prepare(self) -> None:
         try:
@@ -58,6 +62,15 @@ class RegistrationSocket:
             return
         self._warnings.resolved("listen")
         self._tell("")
+
+    async def _look(self) -> None:
+        """Make the socket again if it was removed: plugins register anew when it appears."""
+        if self._relay.removed:
+            self._actor.log.warning("%s was removed: it is made again", f"{self._agent.device_plugins_dir}/{SOCKET}")
+            self._relay.stop_listening()
+            with suppress(OSError):  # `_listen` reports it
+                os.makedirs(self._agent.device_plugins_dir, mode=DIRECTORY_MODE, exist_ok=True)
+            await self._listen()
 
     def _tell(self, text: str) -> None:
         """Tell `supervise status` and the health check `device-plugin` the problem; '' when plugins can register."""

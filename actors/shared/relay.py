@@ -17,6 +17,8 @@ from supervision.actor import Actor
 from supervision.messaging import accept_limit
 
 CHUNK_BYTES: Final = 64 * 1024
+LOOK_SECONDS: Final = 10.0
+"""How often the actor of a relay asks whether its socket is still there."""
 MAX_CLIENTS: Final = 64
 """The most connections. Above it the oldest is closed, so that one client with many cannot block others."""
 
@@ -72,8 +74,21 @@ class Relay:
         self._clients: dict[asyncio.StreamWriter, None] = {}
         """The oldest first."""
         self.server: asyncio.Server | None = None
+        self._path = ""
+
+    @property
+    def removed(self) -> bool:
+        """Whether another program has removed the socket, so that no client can find it."""
+        return self.server is not None and not is_socket(self._path)
+
+    def stop_listening(self) -> None:
+        """Its clients stay connected."""
+        if self.server is not None:
+            self.server.close()
+            self.server = None
 
     async def open(self, sock: socket.socket) -> None:
+        self._path = sock.getsockname()
         self.server = await asyncio.start_unix_server(self._client, sock=sock, backlog=accept_limit.ONE)
         accept_limit.listen_for(self.server, MAX_CLIENTS)
 

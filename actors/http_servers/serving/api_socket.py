@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
-from actors.shared.relay import Relay, kept_socket
+from actors.shared.relay import LOOK_SECONDS, Relay, kept_socket
 from supervision.actor import Actor
 
 if TYPE_CHECKING:
@@ -26,14 +26,24 @@ class ApiSocket:
         self._server: grpc.aio.Server | None = None
 
     async def open(self, path: str) -> None:
-        """Listen. If that fails, retry after RETRY_SECONDS."""
+        """Listen. If that fails, retry after RETRY_SECONDS. A socket that is removed is made again."""
+        self._actor.every(LOOK_SECONDS, lambda: self._look(path))
+        await self._listen(path)
+
+    async def _listen(self, path: str) -> None:
         try:
             os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
             await self._relay.open(kept_socket(self._actor, path))
         except OSError as error:
             text = "the %s cannot be served, next attempt in %.0f s: %s"
             self._actor.log.error(text, self._api, RETRY_SECONDS, error)
-            self._actor.after(RETRY_SECONDS, lambda: self.open(path))
+            self._actor.after(RETRY_SECONDS, lambda: self._listen(path))
+
+    async def _look(self, path: str) -> None:
+        if self._relay.removed:
+            self._actor.log.warning("%s was removed: it is made again", path)
+            self._relay.stop_listening()
+            await self._listen(path)
 
     async def close(self) -> None:
         self._relay.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,28 @@ def test_a_deleted_pair_is_created_again_and_the_server_is_notified(tmp_path):
             again = await harness.wait_sent(ServingCertificate)
             assert again.version == 2
             assert Path(again.key_file).exists()
+
+    run(story())
+
+
+def test_a_pair_that_is_over_since_the_clock_was_set_is_replaced_at_the_next_check(tmp_path):
+    """A machine without a clock starts in 1970, and is told the time later."""
+    set_forward = 0.0
+
+    class Set(CertManager):
+        def __init__(self) -> None:
+            super().__init__(wall=lambda: time.time() + set_forward)
+
+    async def story():
+        nonlocal set_forward
+        async with Harness(Set, name="cert_manager", context=agent(tmp_path)) as harness:
+            await harness.wait_sent(ServingCertificate)
+            harness.outbox.clear()
+            await harness.advance(CHECK_SECONDS)
+            assert not harness.sent(ServingCertificate)
+            set_forward = 400 * 86400.0
+            await harness.advance(CHECK_SECONDS)
+            assert (await harness.wait_sent(ServingCertificate)).version == 2
 
     run(story())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from actors.device_manager.actor import DeviceManager
 from actors.device_manager.messages import REGISTRATION, GetPlugin, PluginAtSocket
 from actors.shared.config.agent import Agent
+from actors.shared.relay import LOOK_SECONDS
 from supervision.process_messages import ServiceState
 from supervision.testing.harness import Harness
 from tests.support.csi_driver import FakeDriver
@@ -66,4 +69,20 @@ async def test_a_broken_registration_socket_is_reported_until_it_works(root: Pat
         told = await harness.wait_sent(ServiceState)
         assert (told.service, told.text) == (REGISTRATION, "")
         assert (directory / "kubelet.sock").is_socket()
+        await harness.stop()
+
+
+@pytest.mark.parametrize("removed", ["socket", "directory"])
+async def test_a_removed_registration_socket_is_made_again(root: Path, removed: str) -> None:
+    path = root / "device-plugins" / "kubelet.sock"
+    path.parent.mkdir()
+    agent = Agent(root_dir=str(root), run_dir=str(root))
+    async with Harness(DeviceManager, name="device_manager", context=agent) as harness:
+        await harness.settle()
+        assert path.is_socket()
+        path.unlink() if removed == "socket" else shutil.rmtree(path.parent)
+        await harness.advance(LOOK_SECONDS)
+        await harness.settle()
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
         await harness.stop()
