@@ -112,6 +112,20 @@ async def test_a_container_that_is_not_ready_is_probed_with_each_synchronization
         assert len(runtime.calls) == 4
 
 
+async def test_each_probe_is_counted_and_the_time_of_those_that_did_not_fail_is_measured():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [0, 1, 1, 0]
+        await harness.deliver(pod({"readiness": {}}))
+        for _ in range(4):
+            await harness.advance(10.0)
+        samples = harness.actor.metrics.snapshot("prober", 1).samples
+        counted = {one.labels["result"]: one.value for one in samples if one.name == "prober_probe_total"}
+        (took,) = [one for one in samples if one.name == "prober_probe_duration_seconds"]
+        assert counted == {"successful": sum(took.counts), "failed": 2}
+        assert sum(took.counts) >= 2
+
+
 async def test_other_probes_keep_their_period():
     harness, runtime = started()
     async with harness:

@@ -1,4 +1,4 @@
-"""Many pods that end at once."""
+"""What of a pod is unmounted, and many pods that end at once."""
 
 from __future__ import annotations
 
@@ -34,3 +34,25 @@ async def test_between_two_looks_at_the_mount_table_others_are_served(monkeypatc
     await asyncio.gather(*(ending.mounts(f"/pods/{number}") for number in range(100)))
     task.cancel()
     assert len(set(at)) == 100
+
+
+def mount(point: str) -> Mount:
+    return Mount(1, 0, "0:1", "/", point, (), (), "tmpfs", "tmpfs", ())
+
+
+@pytest.mark.parametrize(
+    ("without", "found"),
+    [
+        ((), ["/nowhere/pods/u/volumes/a", "/nowhere/pods/u/volumes/csi/b"]),
+        (("/csi/",), ["/nowhere/pods/u/volumes/a"]),
+        (("/csi/", "/a"), []),
+    ],
+)
+async def test_the_mounts_of_a_pod_are_all_below_but_the_pods_directory_and_those_of_types_with_their_own_teardown(
+    monkeypatch: pytest.MonkeyPatch, without: tuple[str, ...], found: list[str]
+) -> None:
+    points = ["/nowhere/pods", "/nowhere/pods/u/volumes/a", "/nowhere/pods/u/volumes/csi/b"]
+    monkeypatch.setattr(mountinfo, "read_below", lambda directory: [mount(point) for point in points])
+    nothing: Any = None
+    ending = Teardown(nothing, Agent(root_dir="/nowhere"), nothing)
+    assert await ending.mounts("/nowhere/pods", without=without) == found
