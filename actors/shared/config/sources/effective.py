@@ -57,7 +57,8 @@ def effective(
     problems += [problem for problem in rules.validate(config, context, where) if problem.path not in bad]
     if problems:
         raise ConfigErrors(problems)
-    return Effective(config, sources, (*warnings, *rules.warnings(config), *without_effect(config, sources)))
+    found = (*rules.warnings(config, standalone=bool(context.standalone)), *without_effect(config, sources))
+    return Effective(config, sources, (*warnings, *found))
 
 
 def lookup(sources: Mapping[str, str], path: str) -> str:

@@ -198,7 +198,7 @@ def rules_of(field: str) -> list[str]:
     return own + [f"{rule.field} {rule.text}" for rule in RULES if rule.field.startswith(f"{field}.")]
 
 
-def warnings(config: KubeletConfiguration) -> list[str]:
+def warnings(config: KubeletConfiguration, *, standalone: bool = False) -> list[str]:
     """Warnings about settings that are allowed."""
     found = [
         f"clusterDNS: {address} is not an IP address and is ignored"
@@ -216,6 +216,8 @@ def warnings(config: KubeletConfiguration) -> list[str]:
         found.append("authorization.mode: AlwaysAllow lets every authenticated caller do everything")
     if config.readOnlyPort:
         found.append(f"readOnlyPort: port {config.readOnlyPort} answers everybody")
+    if config.serverTLSBootstrap and standalone:
+        found.append("serverTLSBootstrap: without --kubeconfig nobody signs a certificate; a self-signed one serves")
     if config.qosReserved and not gate(config, "QOSReserved"):
         found.append("qosReserved: has no effect without the feature gate QOSReserved")
     if not config.enableControllerAttachDetach:

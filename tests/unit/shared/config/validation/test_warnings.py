@@ -44,6 +44,14 @@ def test_a_setting_has_a_warning_of_its_own(fields: dict[str, Any], text: str) -
     assert warnings(KubeletConfiguration(**fields)) == [text]
 
 
+def test_a_certificate_that_nobody_would_sign_is_warned_about() -> None:
+    bootstrap = KubeletConfiguration(serverTLSBootstrap=True)
+    assert warnings(bootstrap) == []
+    assert warnings(bootstrap, standalone=True) == [
+        "serverTLSBootstrap: without --kubeconfig nobody signs a certificate; a self-signed one serves"
+    ]
+
+
 @pytest.mark.parametrize(
     "fields",
     [
