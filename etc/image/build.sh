@@ -9,7 +9,7 @@ umask 022
 export LC_ALL=C.UTF-8 TZ=UTC
 
 root=$(mktemp -d)
-trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'rm -rf --one-file-system "$root" "$root".{log,tar}' EXIT
 chmod 0755 "$root"
 debootstrap --variant=minbase --include=python3,iproute2,iptables "$suite" "$root" >"$root.log" 2>&1 || {
   tail -5 "$root.log" >&2
@@ -27,6 +27,5 @@ find "$root"/dev -mindepth 1 -delete
 
 tar --create --directory="$root" --one-file-system --format=gnu --sort=name --numeric-owner \
   --mtime="@$SOURCE_DATE_EPOCH" --clamp-mtime --file="$root.tar" .
-trap 'rm -rf --one-file-system "$root" "$root.tar"' EXIT
 mkdir -p "$out"
 "$python" "$here/layout.py" "$root.tar" "$out"
