@@ -9,7 +9,6 @@ from .container import Container
 from .meta import Quantity
 from .names import (
     CONFIG_MIRROR,
-    CONFIG_SEEN,
     CONFIG_SOURCE,
     SOURCE_API,
     SYSTEM_CRITICAL_PRIORITY,
@@ -208,15 +207,6 @@ def grace_period(pod: Pod) -> int:
         return pod.metadata.deletionGracePeriodSeconds
     given = pod.spec.terminationGracePeriodSeconds
     return DEFAULT_GRACE_SECONDS if given is None else given
-
-
-def start_time(pod: Pod) -> str:
-    """When the node first saw the pod: status.startTime, else the annotation of a static pod, which survives a restart
-    of the agent; '' if neither is set."""
-    if pod.status.startTime:
-        return pod.status.startTime
-    seen = pod.metadata.annotations.get(CONFIG_SEEN, "")
-    return f"{seen[:19]}Z" if len(seen) >= 20 and seen.endswith("Z") else ""
 
 
 def container_statuses(status: PodStatus) -> Iterator[ContainerStatus]:

@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.cri.model import CriContainerState, PodRuntime
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
-from actors.shared.kube.pods import TERMINAL_PHASES, qos_class, start_time
+from actors.shared.kube.pods import TERMINAL_PHASES, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 
 from ..containers.container_status import statuses
@@ -42,7 +42,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     phase = reported_phase(observation, expected, old)
     if phase in TERMINAL_PHASES:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
-    start = old.startTime or start_time(pod) or time_of_ns(observation.now_ns)
+    start = old.startTime or pod.status.startTime or time_of_ns(_first_run(seen.runtime, observation.now_ns))
     facts = ConditionInput(
         pod, by_name, expected, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod),
         node.ready_to_start,
@@ -73,6 +73,13 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
         resourceClaimStatuses=pod.status.resourceClaimStatuses,
         extendedResourceClaimStatus=pod.status.extendedResourceClaimStatus,
     )
+
+
+def _first_run(runtime: PodRuntime | None, now_ns: int) -> int:
+    """When this node took the pod over: now, or when its oldest sandbox was created, which outlasts a restart of the
+    agent. The manifest of a static pod may be much older."""
+    sandboxes = runtime.sandboxes if runtime is not None else ()
+    return min([now_ns, *(sandbox.created_ns for sandbox in sandboxes if sandbox.created_ns)])
 
 
 class _Containers(msgspec.Struct, frozen=True):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from actors.shared.kube.codec import decode_pod, encode
-from actors.shared.kube.pods import start_time
 from actors.shared.kube.times import micro_time, nano_time, rfc3339, seconds
 
 
@@ -15,23 +13,6 @@ from actors.shared.kube.times import micro_time, nano_time, rfc3339, seconds
 )
 def test_a_time_is_seconds_since_1970(when: str | None, expected: float) -> None:
     assert seconds(when) == expected
-
-
-@pytest.mark.parametrize(
-    ("status", "seen", "expected"),
-    [
-        ("2026-01-02T03:04:05Z", "2025-01-01T00:00:00Z", "2026-01-02T03:04:05Z"),
-        ("", "2025-01-01T00:00:00Z", "2025-01-01T00:00:00Z"),
-        ("", "2025-01-01T00:00:00.123456789Z", "2025-01-01T00:00:00Z"),
-        ("", "2025-01-01T00:00:00", ""),
-        ("", "Z", ""),
-        ("", "", ""),
-    ],
-)
-def test_a_pod_started_at_its_start_time_else_when_its_manifest_was_seen(status: str, seen: str, expected: str) -> None:
-    metadata = {"annotations": {"kubernetes.io/config.seen": seen} if seen else {}}
-    body = {"metadata": metadata, "status": {"startTime": status} if status else {}}
-    assert start_time(decode_pod(encode(body))) == expected
 
 
 def test_a_time_is_written_in_whole_seconds_microseconds_or_nanoseconds() -> None:

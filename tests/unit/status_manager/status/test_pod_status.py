@@ -20,6 +20,7 @@ from actors.status_manager.containers.container_status_input import Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.status.pod_status import compute
 from actors.status_manager.status.pod_status_input import PodStatusInput
+from actors.status_manager.times import time_of_ns
 from tests.support.pod_statuses import CRASHED, FAILURE, INIT, NEVER, NODE, NOW, SIDECAR, TWO, S, look, of, pod_of, ran
 from tests.support.present import present
 
@@ -236,11 +237,18 @@ def test_times_of_conditions_move_only_with_their_status():
     assert times["Initialized"] == before.conditions[1].lastTransitionTime
 
 
-def test_after_a_restart_times_come_from_the_runtime_and_the_source():
-    pod = pod_of(annotations={"kubernetes.io/config.seen": "2023-11-14T22:00:00.123456789Z"})
-    one, other = look(pod, ran()), look(pod, ran(), now=NOW + 3600 * S)
+def test_a_pod_has_run_since_its_oldest_sandbox_however_old_its_manifest_is():
+    pod = pod_of(annotations={"kubernetes.io/config.seen": "2019-11-14T22:00:00.123456789Z"})
+    boxes = [
+        Sandbox(id=str(age), pod_uid="u", pod_name="p", pod_namespace="n", created_ns=NOW - age * S)
+        for age in (20, 60, 40)
+    ]
+    runtime = PodRuntime(uid="u", sandboxes=boxes, containers=[ran()])
+    one, other = look(pod, runtime=runtime), look(pod, runtime=runtime, now=NOW + 3600 * S)
     assert one == other
-    assert one.startTime == "2023-11-14T22:00:00Z"
+    assert one.startTime == time_of_ns(NOW - 60 * S)
+    assert look(pod, runtime=PodRuntime(uid="u")).startTime == time_of_ns(NOW)
+    assert look(pod, runtime=None).startTime == time_of_ns(NOW)
 
 
 def test_a_container_of_a_never_restarted_pod_cannot_come_back():
