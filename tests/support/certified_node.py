@@ -21,6 +21,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.protocol import GetMetrics
 from supervision.testing.harness import Harness
+from supervision.testing.virtual_clock import VirtualClock
 from tests.support.apiserver import signing
 from tests.support.apiserver.server import ApiServer
 
@@ -65,9 +66,9 @@ class Node:
             standalone=False,
             config=KubeletConfiguration(rotateCertificates=rotate, **config),
         )
-        clocks = {"wall": self.wall, "monotonic": lambda: harness.clock()}
-        harness: Harness[CertManager] = Harness(CertManager, name="cert_manager", context=context, arguments=clocks)
-        return harness
+        clock = VirtualClock()
+        clocks = {"wall": self.wall, "monotonic": clock}
+        return Harness(CertManager, name="cert_manager", context=context, arguments=clocks, clock=clock)
 
     async def pass_time(self, harness: Harness, seconds: float) -> None:
         """Both clocks go on."""

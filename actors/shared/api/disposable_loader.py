@@ -72,9 +72,9 @@ class LoaderProcess:
         """Wait for the answer, at most `seconds`. Raises LoaderError, OSError."""
         process = self._process
         try:
-            output, stderr = process.communicate(json.dumps(request).encode(), seconds)
+            output, stderr = process.communicate(json.dumps(request).encode(), scaled(seconds))
         except subprocess.TimeoutExpired:
-            raise LoaderError("Timeout", f"gave no answer within {seconds:g} s") from None
+            raise LoaderError("Timeout", f"gave no answer within {scaled(seconds):g} s") from None
         finally:
             self.end()
         return _read_answer(output, stderr, process.returncode)
