@@ -8,7 +8,7 @@ from typing import Final
 MAJOR, MINOR, PATCH = 1, 36, 2
 KUBERNETES_VERSION: Final = f"v{MAJOR}.{MINOR}.{PATCH}"
 PREVIOUS_MINOR: Final = f"{MAJOR}.{MINOR - 1}"
-OWN_VERSION: Final = "0.2.0"
+OWN_VERSION: Final = "0.3.0"
 """Troupelet's release; the build reads it here. Asking for the installed version takes longer than importing a
 module."""
 
