@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
+from supervision.errors import error_text
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .identity import PluginIdentity
@@ -26,6 +28,7 @@ from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look, s
 if TYPE_CHECKING:
     from .registrar import Registrar
 
+DIRECTORY_MODE: Final = 0o750
 POLL_SECONDS: Final = 1.0
 """Seconds between checks while the kernel does not report changes."""
 WATCHED_POLL_SECONDS: Final = 60.0
@@ -109,6 +112,7 @@ class PluginWatch:
         self._actor.after(WATCHED_POLL_SECONDS if self._watched else POLL_SECONDS, tick)
 
     def look(self) -> None:
+        self._make_directory()
         self._watched = self._folders.follow()
         too_large: list[str] = []
         there = look(self._directory, lambda: too_large.append(self._directory))
@@ -121,6 +125,20 @@ class PluginWatch:
             self._set(path, None)
         for path, stamp in there.items():
             self._set(path, stamp)
+
+    def _make_directory(self) -> None:
+        """Make it again if another program has removed it: no plugin could make a socket."""
+        if os.path.isdir(self._directory):
+            return
+        try:
+            os.makedirs(self._directory, mode=DIRECTORY_MODE)
+        except FileExistsError:
+            return  # the other watch was quicker, or something else is there
+        except OSError as error:
+            self._warnings.warn("directory", f"{self._directory} is missing: {error_text(error)}")
+        else:
+            self._warnings.resolved("directory")
+            self._actor.log.warning("%s was missing: it is made again", self._directory)
 
     def _set(self, path: str, stamp: Stamp | None) -> None:
         watched = self._watched_paths.get(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,18 @@ async def test_without_watches_of_the_kernel_the_directory_is_looked_at_each_sec
         node.come("a.sock")
         await node.harness.advance(1)
         assert node.served.log == ["+p"]
+
+
+async def test_a_directory_that_was_removed_is_made_again_for_the_next_plugin(tmp_path: Path) -> None:
+    node = Node(tmp_path / "plugins_registry")
+    async with node:
+        node.come("a.sock")
+        await node.harness.wait(lambda: node.served.log == ["+p"])
+        shutil.rmtree(node.directory)
+        await node.harness.wait(lambda: node.served.log == ["+p", "-p"] and node.directory.is_dir())
+        assert node.directory.stat().st_mode & 0o777 == 0o750
+        node.come("b.sock", name="q")
+        await node.harness.wait(lambda: node.served.log[-1] == "+q")
 
 
 async def test_many_plugins_are_registered_a_few_at_a_time(node: Node) -> None:
