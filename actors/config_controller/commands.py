@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, TextIO
 
+import msgspec
+
 from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
@@ -48,7 +50,7 @@ def history(words: Sequence[str], form: str, out: TextIO) -> int:
     if not state.history:
         sys.stderr.write(f"note: {_no_history(store)}\n")
     if form:
-        out.write(document_text(state, form) + "\n")
+        out.write(document_text(_document(state), form) + "\n")
         return 0
     for entry in state.history:
         out.write(f"{_date(entry)}  {entry_text(entry)}\n")
@@ -119,6 +121,15 @@ def _no_history(store: ConfigCheckpoints) -> str:
 
 def _date(entry: HistoryEntry) -> str:
     return rfc3339(entry.when)
+
+
+def _document(state: State) -> dict[str, Any]:
+    """The state with its times as texts, '' for none, as in the documents of other commands."""
+    document: dict[str, Any] = msgspec.to_builtins(state)
+    for shown, entry in zip(document["history"], state.history, strict=True):
+        shown["when"] = _date(entry)
+    document["trial_until"] = rfc3339(state.trial_until) if state.trial_until > 0 else ""
+    return document
 
 
 def _summary(state: State) -> str:

@@ -87,7 +87,12 @@ def test_a_directory_without_any_configuration_is_asked_about(tmp_path, capsys):
 
 def test_history_is_printed_as_json(store, tmp_path, capsys):
     assert do(tmp_path, "history", "-o", "json") == 0
-    assert json.loads(capsys.readouterr().out)["current"] == hash_of(SECOND)
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["current"], shown["trial_until"]) == (hash_of(SECOND), "1970-01-01T00:11:00Z")
+    assert [entry["when"] for entry in shown["history"]] == ["1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"]
+    store.save(State(current=hash_of(SECOND)))
+    do(tmp_path, "history", "-o", "json")
+    assert json.loads(capsys.readouterr().out)["trial_until"] == ""
 
 
 def test_history_of_an_agent_that_never_ran_is_empty(tmp_path, capsys):
