@@ -153,6 +153,7 @@ async def test_a_departed_caller_ends_the_stream_while_the_runtime_continues(pro
         assert one.far.closed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["closes", "resets"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_a_caller_that_leaves_while_the_runtime_takes_no_input_ends_the_stream(

@@ -165,6 +165,7 @@ def test_identical_pulls_are_one(fake):
     tell(story, fake)
 
 
+@pytest.mark.slow
 def test_a_cached_image_does_not_wait_behind_a_pull(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(wanted("registry.test/cached:1"))

@@ -431,6 +431,7 @@ async def test_without_logind_the_next_incarnation_does_not_presume_a_shutdown_f
         assert (said[0], said[-1]) == (True, False)
 
 
+@pytest.mark.slow
 async def test_a_restarted_logind_without_a_shutdown_is_trusted(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         await node.begun(bus)

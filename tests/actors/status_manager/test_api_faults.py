@@ -87,6 +87,7 @@ async def test_a_failure_is_logged_once_until_it_is_another_one_or_is_over(
         assert logged() == [subject, subject]
 
 
+@pytest.mark.slow
 async def test_a_server_missing_for_hours_is_tried_rarely_and_then_gets_everything_at_once(tmp_path):
     store = ApiNeighbour()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]

@@ -159,6 +159,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_server_that_refuses_for_a_while_gets_the_status_in_the_end(tmp_path, fault):
     async with paired(tmp_path) as pair:

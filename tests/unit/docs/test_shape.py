@@ -35,6 +35,7 @@ def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@pytest.mark.slow
 def test_each_file_is_short_has_a_clear_name_and_says_what_it_knows():
     short = {*TABLES, *(relative(path) for path in SOURCES if len(path.read_text().splitlines()) <= MOST_LINES)}
     assert [relative(path) for path in SOURCES if relative(path) not in short] == []

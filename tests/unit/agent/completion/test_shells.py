@@ -80,6 +80,7 @@ def in_fish(path: Path, environment: dict[str, str], line: str) -> list[str]:
     return [found.partition("\t")[0] for found in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 def test_bash_completes_commands_options_choices_and_actors(
     tmp_path: Path, environment: dict[str, str], run_dir: Path

@@ -111,6 +111,7 @@ def test_a_file_that_cannot_be_removed_does_not_keep_others(tmp_path, way, monke
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["top", "top/a", "top/a/kept"]
 
 
+@pytest.mark.slow
 def test_thousands_of_entries_go(tmp_path, way):
     (tmp_path / "top").mkdir()
     for number in range(5000):

@@ -82,6 +82,7 @@ def test_a_pod_with_more_files_than_can_be_counted_leaves_the_others_their_figur
     assert 100 < inodes["greedy"] < 300
 
 
+@pytest.mark.slow
 def test_many_directories_at_the_end_of_a_long_path_take_little_memory(tmp_path: Path) -> None:
     """Each with its whole path, they would take a hundred times as much."""
     levels, wide, name = 200, 3000, "d" * 250

@@ -68,6 +68,7 @@ def test_a_program_that_does_not_answer_is_hung_and_one_that_lacks_its_service_i
     assert ended == [expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["ended", "is being stopped", "is never to count as hung"])
 def test_a_program_that_left_service_during_its_probe_is_not_killed(change: str) -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)

@@ -31,6 +31,7 @@ def test_a_missing_program_is_an_error(tmp_path: Path) -> None:
     assert not os.path.exists(tmp_path / "at")
 
 
+@pytest.mark.slow
 def test_a_mount_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
     error = run(tmp_path, f"sleep 300 & echo $! >{tmp_path}/pid; wait", seconds=5.0)
     assert "still running after 5 s" in error

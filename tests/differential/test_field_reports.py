@@ -10,7 +10,7 @@ from typing import Any
 from proto import cri_pb2 as cri
 from tests.support.fake_cri import Fault
 
-from ..row import (
+from .row import (
     FOREVER,
     Row,
     Situation,
@@ -36,8 +36,8 @@ from ..row import (
     shows,
     sidecar,
     waits,
-    works,
 )
+from .table import documented
 
 INITIALIZED = "pod-lifecycle, termination: what never started is told as ContainerStatusUnknown"
 CORES = len(os.sched_getaffinity(0))
@@ -474,19 +474,6 @@ ROWS = [
             ),
         ),
     ),
-    Row(
-        "a sandbox that is lost takes PodReadyToStartContainers along until there is another",
-        "KEP-3085",
-        pod(),
-        (
-            fails("RunPodSandbox"),
-            does(lambda on: on.fake.lose_sandbox(on.sandbox().id)),
-            shows({"conditions.PodReadyToStartContainers": "False", "conditions.Ready": "False"}),
-            works("RunPodSandbox"),
-            waits(15),
-            shows({"conditions.PodReadyToStartContainers": "True", "containers.a": "running"}),
-        ),
-    ),
 ]
 
 
@@ -496,3 +483,6 @@ def probed(on: Situation, name: str = "s") -> int:
 
 def runs(on: Situation) -> bool:
     return any(one.state == cri.CONTAINER_RUNNING for one in on.fake.world.containers.values())
+
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

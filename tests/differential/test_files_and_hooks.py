@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tests.support.tcp_ports import free_port
 
-from ..row import (
+from .row import (
     Row,
     Situation,
     Step,
@@ -27,7 +27,8 @@ from ..row import (
     shows,
     waits,
 )
-from .admission import manifest
+from .table import documented
+from .test_admission import manifest
 
 ENV_FILES: Final = "API, FileKeySelector; KEP-3721; subsystems 8.3"
 SUB_PATHS: Final = "API, VolumeMount.subPathExpr"
@@ -196,3 +197,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from proto import cri_pb2 as cri
 
-from ..row import (
+from .row import (
     Row,
     Situation,
     Step,
@@ -25,6 +25,7 @@ from ..row import (
     sidecar,
     waits,
 )
+from .table import documented
 
 PROBES = "subsystems 7; API, Probe"
 EVENTS = "events.tsv Unhealthy; prober texts"
@@ -356,3 +357,5 @@ ROWS = [
         (ends("i"), waits(2), asked("ExecSync s true")),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -7,7 +7,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from ..row import Difference, Row, Situation, Step, c, changed, has_object, pod, said, said_times, shows, waits
+from .row import Difference, Row, Situation, Step, c, changed, has_object, pod, said, said_times, shows, waits
+from .table import documented
 
 EVENTS = "events.tsv FailedMount"
 WAIT = "SyncPod: the end of the wait for all volumes is logged"
@@ -286,3 +287,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

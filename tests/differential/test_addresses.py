@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..row import Row, Situation, asked, at_once, c, holds, made, not_said, pod, said, shows, waits
+from .row import Row, Situation, asked, at_once, c, holds, made, not_said, pod, said, shows, waits
+from .table import documented
 
 ORDER = "kubelet sortPodIPs: the family of --node-ip first, IPv4 without one"
 HOSTS = "KEP-563, KEP-2681; node helpers GetNodeHostIPs"
@@ -200,3 +201,5 @@ ROWS = [
         config=LOOPBACK,
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..row import (
+from .row import (
     Row,
     asked,
     asked_times,
@@ -19,6 +19,7 @@ from ..row import (
     sidecar,
     waits,
 )
+from .table import documented
 
 INIT = "pod-lifecycle, init containers; subsystems 8.2"
 SIDECARS = "KEP-753; subsystems 61"
@@ -392,3 +393,5 @@ ROWS = [
         (not_asked("CreateContainer i"), waits(2), asked("StartContainer s", "StartContainer i")),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

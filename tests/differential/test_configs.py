@@ -6,7 +6,8 @@ from typing import Any
 
 from proto import cri_pb2 as cri
 
-from ..row import Row, c, has_object, made, pod, shows
+from .row import Row, c, has_object, made, pod, shows
+from .table import documented
 
 DOWN = "API, EnvVarSource; subsystems 51"
 SECURITY = "API, SecurityContext; subsystems 50"
@@ -274,3 +275,5 @@ ROWS = [
         config={"seccompDefault": True},
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -8,7 +8,7 @@ from typing import Any
 from actors.container_manager.admission.pod_admission import PodAdmission
 from actors.container_manager.messages import AdmissionFailed
 
-from ..row import (
+from .row import (
     Row,
     Situation,
     asked,
@@ -28,6 +28,7 @@ from ..row import (
     waits,
     works,
 )
+from .table import documented
 
 EPHEMERAL = "API, EphemeralContainer; subsystems 8.2"
 RESIZE = "KEP-1287; subsystems 9"
@@ -224,3 +225,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.status_manager.times import time_of_ns
 
-from ..row import (
+from .row import (
     FOREVER,
     NAMESPACE,
     Row,
@@ -35,6 +35,7 @@ from ..row import (
     waits,
     works,
 )
+from .table import documented
 
 HOOKS = "subsystems 8.3, 8.5; API, Lifecycle"
 MESSAGES = "API, Container.terminationMessagePolicy; subsystems 6.3"
@@ -480,3 +481,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..row import (
+from .row import (
     FOREVER,
     Row,
     asked,
@@ -21,6 +21,7 @@ from ..row import (
     shows,
     waits,
 )
+from .table import documented
 
 POLICY = "API, PodSpec.restartPolicy; subsystems 8.2"
 PHASE = "subsystems 6.1; pod-lifecycle, pod phase"
@@ -478,3 +479,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from proto import cri_pb2 as cri
 
-from ..row import (
+from .row import (
     FIRST_SECONDS,
     FOREVER,
     Row,
@@ -28,7 +28,8 @@ from ..row import (
     sidecar,
     waits,
 )
-from .field_reports import fallen, issue, other, probe
+from .table import documented
+from .test_field_reports import fallen, issue, other, probe
 
 RESTART = "gate ChangeContainerStatusOnKubeletRestart (off): a restart of the kubelet changes no status"
 CORES = len(os.sched_getaffinity(0))
@@ -262,3 +263,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

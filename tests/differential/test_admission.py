@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from ..row import (
+from .row import (
     NAMESPACE,
     Row,
     Situation,
@@ -25,6 +25,7 @@ from ..row import (
     shows,
     waits,
 )
+from .table import documented
 
 ADMISSION = "subsystems 30; kubelet lifecycle predicates"
 
@@ -359,3 +360,5 @@ ROWS = [
         (manifest(), waits(25), holds("startTime", lambda on: mirror(on)["status"]["startTime"] >= on.node.started_at)),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

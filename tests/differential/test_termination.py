@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..row import (
+from .row import (
     Row,
     Situation,
     asked,
@@ -22,6 +22,7 @@ from ..row import (
     waits,
     works,
 )
+from .table import documented
 
 GRACE = "subsystems 8.5, 62; API, terminationGracePeriodSeconds"
 
@@ -306,3 +307,5 @@ ROWS = [
         (ends("a", 0), waits(30), shows({"phase": "Succeeded", "reason": None})),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

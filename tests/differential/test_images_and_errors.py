@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..row import (
+from .row import (
     Row,
     asked,
     asked_times,
@@ -24,6 +24,7 @@ from ..row import (
     waits,
     works,
 )
+from .table import documented
 
 PULLS = "subsystems 10; images texts"
 ERRORS = "subsystems 8.3, 55"
@@ -494,3 +495,5 @@ ROWS = [
         ),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

@@ -1,4 +1,4 @@
-"""What sandboxes are created with: namespaces, names, DNS; and what containers are mounted and labelled with."""
+"""What sandboxes are created with (namespaces, names, DNS), a lost one, and what containers are mounted and labelled with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 
 from proto import cri_pb2 as cri
 
-from ..row import Row, boxed, c, ends, has_object, made, not_said, pod, said, shows, waits
+from .row import Row, boxed, c, does, ends, fails, has_object, made, not_said, pod, said, shows, waits, works
+from .table import documented
 
 SANDBOX = "subsystems 8.1"
 LABELS = "subsystems 8.3"
@@ -260,4 +261,19 @@ ROWS = [
         ),
         (shows({"phase": "Running"}),),
     ),
+    Row(
+        "a sandbox that is lost takes PodReadyToStartContainers along until there is another",
+        "KEP-3085",
+        pod(),
+        (
+            fails("RunPodSandbox"),
+            does(lambda on: on.fake.lose_sandbox(on.sandbox().id)),
+            shows({"conditions.PodReadyToStartContainers": "False", "conditions.Ready": "False"}),
+            works("RunPodSandbox"),
+            waits(15),
+            shows({"conditions.PodReadyToStartContainers": "True", "containers.a": "running"}),
+        ),
+    ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)

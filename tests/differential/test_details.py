@@ -7,7 +7,7 @@ from typing import Any
 
 from proto import cri_pb2 as cri
 
-from ..row import (
+from .row import (
     FOREVER,
     Row,
     Situation,
@@ -32,6 +32,7 @@ from ..row import (
     waits,
     works,
 )
+from .table import documented
 
 STATUS = "kubelet_pods.go, convertToAPIPodLevelResourcesStatus; API, PodStatus.allocatedResources"
 PHASE = "kubelet_pods.go, getPhase"
@@ -490,3 +491,5 @@ ROWS = [
         (made("a", {"log_path": "a/0.log", "metadata.attempt": 0}), ends("a", 1), made("a", {"log_path": "a/1.log"})),
     ),
 ]
+
+test_the_agent_does_what_the_kubelet_documents = documented(ROWS)
