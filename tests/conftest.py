@@ -63,12 +63,22 @@ def _descriptors() -> list[str]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _files_are_closed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A file of tests that leaves descriptors open fails here, and not another one that runs out of them later."""
+def _files_are_closed(request: pytest.FixtureRequest) -> Iterator[list[int]]:
+    """A file of tests that leaves descriptors open fails here, and not another one that runs out of them later. The
+    value: how many there were when garbage was last collected."""
     before = len(_descriptors())
     with ports_given_back():
-        yield
+        yield [before]
     if len(_descriptors()) - before > COLLECTED_FROM:
         gc.collect()
     kept = len(_descriptors()) - before
     assert kept <= MOST_DESCRIPTORS_KEPT, f"{request.node.name} leaves {kept} descriptors open"
+
+
+@pytest.fixture(autouse=True)
+def _few_files_wait_for_the_collector(_files_are_closed: list[int]) -> Iterator[None]:
+    """So that the tests of other processes have inotify descriptors left."""
+    yield
+    if len(_descriptors()) - _files_are_closed[-1] > COLLECTED_FROM:
+        gc.collect()
+        _files_are_closed.append(len(_descriptors()))
