@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from actors.agent.other_kubelets import kubelet_on, kubelets
+from actors.shared.config.agent import MANAGED
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.flags import parsing
 from actors.shared.config.loading import load
-from actors.shared.config.paths import run_dir_of, state_dir_of
+from actors.shared.config.paths import managed_state_dir, run_dir_of, state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
 from actors.shared.linux import kernel_files
@@ -188,11 +189,13 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
     known = [one for one in known if one.root_dir == root_dir]  # the record in a copied directory is about the original
     if known and not flags:
         return known
-    managed_state = f"{run_dir_of(root_dir)}-containerd"
+    managed_state = managed_state_dir(run_dir_of(root_dir))
     if not any(map(os.path.isdir, (state_dir, run_dir_of(root_dir), managed_state))):
         return []
+    # without a record only that directory, which no other agent has, tells of a containerd of the agent's own
+    managed = [f"--container-runtime-endpoint={MANAGED}"] if os.path.isdir(managed_state) else []
     try:
-        agent = load([f"--root-dir={root_dir}", *flags], recover=False)
+        agent = load([f"--root-dir={root_dir}", *managed, *flags], recover=False)
     except ConfigErrors as error:
         code = USAGE if parsing.parse(flags).problems else REFUSED
         raise CommandError(code, "; ".join(str(problem) for problem in error.problems)) from None

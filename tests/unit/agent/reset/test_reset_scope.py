@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from actors.agent.reset.command import _remove, done, listed, with_kept
 from actors.agent.reset.host_resources import HostResources, files, links, look, remaining, sockets
 from actors.agent.reset.removal import remove
 from actors.agent.reset.scope import Scope
-from actors.shared.config.paths import run_dir_of
+from actors.shared.config.paths import managed_state_dir, run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
 from supervision.cli.command import AgentFiles, Context
@@ -149,6 +150,19 @@ def test_the_record_of_another_directory_is_ignored(tmp_path: Path, capsys) -> N
     assert json.loads(capsys.readouterr().out)["found"] == {"files": [f"{root}/troupelet"]}
     assert (tmp_path / "original").exists()
     assert not root.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="below /run")
+def test_the_state_of_the_agents_containerd_goes_also_when_all_records_were_removed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "troupelet").mkdir(parents=True)
+    state = Path(managed_state_dir(run_dir_of(str(root))))
+    (state / "state").mkdir(parents=True)
+    try:
+        assert command.main(["reset", "--yes", f"--root-dir={root}"]) == 0
+        assert not state.exists()
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
 
 
 @pytest.fixture
