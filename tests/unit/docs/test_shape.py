@@ -28,6 +28,8 @@ TABLES = {
 SOURCES = sorted(path for top in ("supervision", "actors") for path in (ROOT / top).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+DOCUMENTS = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"}
+FILES = {*DOCUMENTS, "Makefile", "hatch_build.py", "pyproject.toml"}
 FOLDERS = {"actors", "supervision", "proto", "tests", "etc", "docs", "typings"}
 
 
@@ -55,9 +57,11 @@ def test_test_files_stay_small():
     assert [relative(path) for path in TESTS if len(path.read_text().splitlines()) > MOST_LINES_OF_A_TEST] == []
 
 
-def test_the_root_has_the_intended_folders():
+def test_the_root_has_the_intended_folders_and_files():
     found = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))}
     assert found - {"dist", "build"} == FOLDERS
+    files = {path.name for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(".")}
+    assert files - {"bench.json"} == FILES
 
 
 def drawn() -> list[tuple[int, str]]:
