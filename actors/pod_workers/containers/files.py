@@ -52,6 +52,17 @@ def remake_log_directory(logs_dir: str, directory: str) -> None:
         pass
 
 
+def clear_log_place(logs_dir: str, pod: Pod, container: str, restart_count: int) -> None:
+    """Remove a link, a pipe, or a second name of another file from the place of an instance's log. A container that can
+    write to the logs may have put it there, and the runtime would append to where it leads. Raises OSError."""
+    folder = f"{log_directory_name(pod)}/{container}"
+    with suppress(FileNotFoundError), opened_beneath(logs_dir, folder) as opened:
+        log = f"{opened}/{restart_count}.log"
+        about = os.lstat(log)
+        if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+            os.unlink(log)
+
+
 def write_hosts(pod_dir: str, text: str) -> str:
     """Write the pod's /etc/hosts; its path. The file keeps its inode, as it is bind-mounted."""
     path = f"{pod_dir}/etc-hosts"

@@ -164,6 +164,7 @@ class ContainerStarter:
             use_in_container(config, ids)
             whole = self.sandbox_config(pod, sandbox.attempt, acquired, ids)
             files.make_log_directory(self._agent.pod_logs_dir, pod, start.container.name)
+            files.clear_log_place(self._agent.pod_logs_dir, pod, start.container.name, start.restart_count)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", _words(error)) from None
         await self._end_failed_start(runtime.newest(start.container.name))
@@ -191,6 +192,10 @@ class ContainerStarter:
     async def start(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""
         instance_marks.prepare(self._actor, container, self._agent.pod_dir(pod.metadata.uid), count)
+        try:
+            files.clear_log_place(self._agent.pod_logs_dir, pod, container.name, count)  # runtimes open it at the start
+        except OSError as error:
+            raise StartFailed("RunContainerError", error_text(error), container_id=container_id) from None
         try:
             await self._client.start_container(container_id)
         except CriError as error:

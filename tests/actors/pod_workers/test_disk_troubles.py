@@ -42,3 +42,16 @@ async def test_volumes_that_were_removed_are_mounted_again_before_the_next_start
         await node.pass_time(20)
         await node.until(lambda: max(node.attempts("a")) == 2 and node.running("a"))
         assert mounts() == 2
+
+
+async def test_a_link_that_a_container_left_for_the_log_of_the_next_instance_is_gone_before_that_starts(tmp_path):
+    host = tmp_path / "host"
+    host.write_text("")
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        log = Path(node.harness.actor.context.pod_logs_dir, "default_p_u", "a", "1.log")
+        log.symlink_to(host)
+        await node.end("a", exit_code=1)
+        await node.until(lambda: max(node.attempts("a")) == 1 and node.running("a"))
+        assert (log.is_symlink(), host.exists()) == (False, True)

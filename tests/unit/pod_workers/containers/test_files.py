@@ -128,6 +128,37 @@ def test_a_link_in_place_of_a_log_directory_is_neither_read_nor_counted_nor_fill
     assert sorted(os.listdir(others)) == ["7.log", "a"]
 
 
+@pytest.mark.parametrize("plant", [os.symlink, os.link, lambda host, log: os.mkfifo(log)])
+def test_what_leads_elsewhere_goes_from_the_place_of_a_log_and_its_target_stays(plant, tmp_path):
+    logs, host, log = f"{tmp_path}/logs", tmp_path / "host", f"{pod_log_directory(f'{tmp_path}/logs', POD)}/a/1.log"
+    host.write_text("host's")
+    files.make_log_directory(logs, POD, "a")
+    plant(host, log)
+    files.clear_log_place(logs, POD, "a", 1)
+    assert (os.path.lexists(log), host.read_text()) == (False, "host's")
+
+
+def test_a_log_stays_in_its_place_and_a_missing_one_is_no_error(tmp_path):
+    logs, log = f"{tmp_path}/logs", Path(pod_log_directory(f"{tmp_path}/logs", POD), "a", "1.log")
+    files.clear_log_place(logs, POD, "a", 1)
+    files.make_log_directory(logs, POD, "a")
+    files.clear_log_place(logs, POD, "a", 1)
+    log.write_text("line")
+    files.clear_log_place(logs, POD, "a", 1)
+    assert log.read_text() == "line"
+
+
+def test_the_place_of_a_log_is_not_cleared_through_a_link(tmp_path):
+    logs, others = f"{tmp_path}/logs", tmp_path / "others"
+    others.mkdir()
+    (others / "1.log").symlink_to(tmp_path)
+    os.makedirs(pod_log_directory(logs, POD))
+    os.symlink(others, f"{pod_log_directory(logs, POD)}/a")
+    with pytest.raises(UnsafePathError):
+        files.clear_log_place(logs, POD, "a", 1)
+    assert (others / "1.log").is_symlink()
+
+
 def test_the_logs_of_a_pod_go_and_those_of_others_stay(tmp_path):
     links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
     other = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="v"))
