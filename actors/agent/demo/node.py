@@ -19,6 +19,7 @@ from actors.container_runtime.host import look
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
+from actors.shared.linux.path_owners import foreign_part
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
 from supervision.client import Client
 from supervision.errors import AskError
@@ -51,6 +52,8 @@ class DemoNode:
         if self._endpoint == MANAGED:
             look(self.layout.root)
         _refuse_running(self.layout.root)
+        if reason := foreign_part(self.layout.root):
+            raise DemoRefused(f"{reason}, so that others can change the demo's files: give another --root-dir")
         root = Path(self.layout.root)
         if root.exists() and any(root.iterdir()) and not Path(self.layout.mark).exists():
             raise DemoRefused(

@@ -19,6 +19,7 @@ from actors.shared.config.paths import managed_state_dir, run_dir_of, state_dir_
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
 from actors.shared.linux import kernel_files
+from actors.shared.linux.path_owners import foreign_part
 from supervision.cli.command import NOT_WELL, OK, REFUSED, USAGE, CommandError, Context
 from supervision.cli.document import document_text
 from supervision.cli.streams import finishing
@@ -203,7 +204,7 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
 
 
 def _refuse_other_users(root_dir: str, context: Context) -> None:
-    """Raises CommandError if the agent's files are another user's."""
+    """Raises CommandError if the agent's files are another user's, or may be."""
     for directory in (state_dir_of(root_dir), run_dir_of(root_dir, uid=0)):
         try:
             owner = os.stat(directory).st_uid
@@ -211,6 +212,11 @@ def _refuse_other_users(root_dir: str, context: Context) -> None:
             continue
         if os.geteuid() not in (0, owner):
             raise CommandError(REFUSED, _permission_text(directory, context))
+    # its records name what is removed
+    if os.path.isdir(state_dir_of(root_dir)) and (
+        reason := foreign_part(f"{state_dir_of(root_dir)}/{start_records.FILE}")
+    ):
+        raise CommandError(REFUSED, f"{reason}: another user may have written what is to be removed")
 
 
 def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:

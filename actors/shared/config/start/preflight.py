@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +21,7 @@ from actors.shared.config.errors import ConfigProblem, shown
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.layers import read_bounded
 from actors.shared.linux import kernel_files
+from actors.shared.linux.path_owners import foreign_part
 
 from . import kernel_tunables
 
@@ -41,6 +43,8 @@ class PreflightHost(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel settings that differ from the expected values."""
     watchdog: str = ""
     """systemd's WATCHDOG_USEC."""
+    foreign: dict[str, str] = {}
+    """By flag: why other users can change the files in its directory."""
 
 
 def look_at_host(agent: Agent) -> PreflightHost:
@@ -57,7 +61,18 @@ def look_at_host(agent: Agent) -> PreflightHost:
         unusable=dict(_unusable(agent.config)),
         tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
         watchdog=os.environ.get("WATCHDOG_USEC", "") if _has_own_watchdog() else "",
+        foreign=dict(_foreign(agent)),
     )
+
+
+def _foreign(agent: Agent) -> Iterator[tuple[str, str]]:
+    """For directories with the same reason, the first flag only."""
+    known = {""}
+    for flag, path in (("--root-dir", agent.root_dir), ("--run-dir", agent.run_dir), ("--cert-dir", agent.cert_dir)):
+        with suppress(OSError):  # making the directory will fail, with the reason
+            if (reason := foreign_part(path)) not in known:
+                known.add(reason)
+                yield flag, reason
 
 
 def _has_own_watchdog() -> bool:
@@ -91,6 +106,9 @@ def problems(agent: Agent, host: PreflightHost) -> Iterator[ConfigProblem]:
     """The problems that prevent the start, in the kubelet's order."""
     if host.watchdog and not (host.watchdog.isdecimal() and int(host.watchdog) > MICROSECONDS):
         yield ConfigProblem("WATCHDOG_USEC", host.watchdog, "must be a number of microseconds above one second")
+    for flag, reason in host.foreign.items():
+        rule = f"{reason}, so that others can change the agent's files: give a directory that only its user can change"
+        yield ConfigProblem(flag, "", rule)
     for field, wrong in host.unusable.items():
         yield ConfigProblem(field, shown(lookup(agent.config, field)), wrong)
     if host.runtime == "other":

@@ -68,6 +68,16 @@ def test_a_second_demo_writes_nothing_into_the_directory_of_an_agent_that_runs(t
     lock.release()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_a_directory_of_another_user_is_not_touched(tmp_path, monkeypatch):
+    monkeypatch.setattr(node, "look", lambda root: None)
+    made = DemoNode(DemoLayout(str(tmp_path)), "managed", sample())
+    Path(made.layout.mark).touch()
+    os.chown(tmp_path, 65534, 65534)
+    with pytest.raises(DemoRefused, match="belongs to uid 65534"):
+        made.check()
+
+
 def test_a_directory_with_something_else_in_it_is_not_touched(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(node, "look", lambda root: None)

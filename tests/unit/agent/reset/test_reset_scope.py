@@ -201,6 +201,17 @@ def test_with_the_pods_kept_only_the_agents_own_files_go(tmp_path: Path, capsys)
     assert "own containerd" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_records_that_another_user_may_have_written_remove_nothing(tmp_path: Path, capsys) -> None:
+    root, victim = tmp_path / "root", tmp_path / "victim"
+    victim.mkdir()
+    start_records._file(f"{root}/troupelet").save([at(root, cert_dir=str(victim), made=(str(victim),))])
+    os.chown(root, 65534, 65534)
+    assert command.main(["reset", "--yes", f"--root-dir={root}"]) == 4
+    assert f"{root} belongs to uid 65534: another user may have written" in capsys.readouterr().err
+    assert victim.is_dir()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
 def test_another_user_gets_the_advice_to_use_sudo(tmp_path: Path) -> None:
     root = tmp_path / "root"

@@ -70,6 +70,17 @@ def test_the_runtimes_endpoint_is_checked(agent, tmp_path):
     assert preflight.look_at_host(managed).runtime == "socket"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_a_root_directory_of_another_user_forbids_a_start_and_is_named_once(agent):
+    os.makedirs(agent.root_dir)
+    os.chown(agent.root_dir, 65534, 65534)
+    found = preflight.look_at_host(agent).foreign
+    assert found == {"--root-dir": f"{agent.root_dir} belongs to uid 65534"}
+    problems = list(preflight.problems(agent, PreflightHost(uid=0, cgroup_v2=True, swaps=(), foreign=found)))
+    assert [problem.path for problem in problems] == ["--root-dir"]
+    assert "so that others can change the agent's files" in str(problems[0])
+
+
 def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
     bad = PreflightHost(uid=0, cgroup_v2=False, swaps=("/dev/sda2",))
     assert [problem.path for problem in preflight.problems(agent, bad)] == ["failSwapOn", "failCgroupV1"]
