@@ -39,7 +39,7 @@ class PodUsage(msgspec.Struct, frozen=True, kw_only=True):
     containers: dict[str, ContainerUsage] = {}
     volumes: dict[str, DiskUsage] = {}
     own: DiskUsage = DiskUsage()
-    """Files that the agent wrote for the pod."""
+    """Files that the agent made for the pod and its containers write to: /etc/hosts, termination messages."""
 
 
 def measured_parts(disk: str, layout: DiskLayout) -> frozenset[str]:
@@ -53,7 +53,7 @@ def measured_parts(disk: str, layout: DiskLayout) -> frozenset[str]:
 
 def ephemeral_bytes(pod: Pod, usage: PodUsage) -> int:
     """The usage that counts against the pod's limit of ephemeral storage, on any disk."""
-    return disk_usage(pod, usage, (ROOTFS, LOGS, VOLUMES)).bytes + usage.own.bytes
+    return disk_usage(pod, usage, (ROOTFS, LOGS, VOLUMES)).bytes
 
 
 def local_volumes(pod: Pod) -> list[str]:
@@ -69,13 +69,13 @@ def local_volumes(pod: Pod) -> list[str]:
 
 
 def disk_usage(pod: Pod, usage: PodUsage, parts: Iterable[str]) -> DiskUsage:
-    """The total of these parts."""
+    """The total of these parts. The files that the agent made for the pod are where its volumes are."""
     parts, usages = frozenset(parts), list[DiskUsage]()
     for container in usage.containers.values():
         usages += [container.rootfs] if ROOTFS in parts else []
         usages += [container.logs] if LOGS in parts else []
     if VOLUMES in parts:
-        usages += [usage.volumes[name] for name in local_volumes(pod) if name in usage.volumes]
+        usages += [usage.own, *(usage.volumes[name] for name in local_volumes(pod) if name in usage.volumes)]
     return DiskUsage(sum(one.bytes for one in usages), sum(one.inodes for one in usages))
 
 

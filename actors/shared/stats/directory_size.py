@@ -14,7 +14,7 @@ from actors.shared.linux.confined_paths import open_beneath
 PART: Final = 2000
 PART_SECONDS: Final = 0.01
 """The most entries, and seconds, of one turn."""
-_BLOCK: Final = 512
+BLOCK: Final = 512
 _MOST_PATH: Final = 4000
 """Bytes of a path that the kernel takes at once; deeper directories are opened in several steps."""
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -36,7 +36,7 @@ class DirectorySize:
         """Raises OSError."""
         top = os.lstat(path)
         self._path, self._device = path, top.st_dev
-        self.used_bytes, self.inodes_used, self.seconds = top.st_blocks * _BLOCK, 1, 0.0
+        self.used_bytes, self.inodes_used, self.seconds = top.st_blocks * BLOCK, 1, 0.0
 
     def parts(self) -> Iterator[None]:
         """Walk it, a part in each step."""
@@ -75,7 +75,7 @@ class DirectorySize:
             return False
         if about.st_nlink > 1 and not directory:
             seen.add(about.st_ino)
-        self.used_bytes += about.st_blocks * _BLOCK
+        self.used_bytes += about.st_blocks * BLOCK
         self.inodes_used += 1
         return directory
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
 
 from .claimed_volumes import ClaimedName, claimed_names, claims_file
-from .directory_size import DirectorySize, round_robin
+from .directory_size import BLOCK, DirectorySize, round_robin
 
 _IN_MEMORY = ("tmpfs", "hugetlbfs")
 """File systems that never wait for anything."""
@@ -37,9 +38,9 @@ def measure_pods(
 ) -> dict[str, dict[str, Any]]:
     """The disk usage of pods. `pods`: [UID, the pod's directory, the directory of its logs] of each.
 
-    Returns by UID `volumes` and `logs`, each by name, and `own`, the files that the agent wrote for the pod. Each entry
-    has `used_bytes` and `inodes_used`; a volume also has the other values of `measure_volumes`, without `name`.
-    `mounted`: the paths of the volumes that only `measure_volumes` may measure.
+    Returns by UID `volumes` and `logs`, each by name, and `own`, files that the agent made for the pod, and that its
+    containers write to. Each entry has `used_bytes` and `inodes_used`; a volume also has the other values of
+    `measure_volumes`, without `name`. `mounted`: the paths of the volumes that only `measure_volumes` may measure.
 
     Pods take turns. After `seconds` the figures are what was counted so far: a pod with too many files has figures that
     are too small, and the other pods have theirs. `volumes`: False leaves volumes out."""
@@ -78,7 +79,7 @@ class _PodDirectories:
                 if f"{plugin}/{name}" not in self._mounted and os.path.isdir(path):
                     self._volumes[path] = _size(path) if plugin not in _WHOLE else None
         self._logs = {name: _size(f"{logs}/{name}") for name in _names(logs, os.O_NOFOLLOW)}
-        self._etc_hosts = _size(f"{directory}/etc-hosts")
+        self._etc_hosts, self._messages = _size(f"{directory}/etc-hosts"), _messages(f"{directory}/containers")
 
     def parts(self) -> Iterator[None]:
         sizes = [*self._volumes.values(), *self._logs.values(), self._etc_hosts]
@@ -90,9 +91,21 @@ class _PodDirectories:
         return {
             "volumes": {one.pop("name"): one for one in volumes},
             "logs": {name: _figures(one) for name, one in self._logs.items()},
-            "own": _figures(self._etc_hosts),
+            "own": {key: value + self._messages[key] for key, value in _figures(self._etc_hosts).items()},
             "mounted": sorted([*(f"{self._top}/{one}" for one in self._mounted), *self._devices]),
         }
+
+
+def _messages(directory: str) -> dict[str, int]:
+    """The files for the termination messages of a pod's containers, which can write to them without end: as to their
+    /etc/hosts (CVE-2020-8557)."""
+    used, inodes = 0, 0
+    for container in _names(directory):
+        for name in _names(f"{directory}/{container}"):
+            with suppress(OSError):  # removed meanwhile
+                used += os.lstat(f"{directory}/{container}/{name}").st_blocks * BLOCK
+                inodes += 1
+    return {"used_bytes": used, "inodes_used": inodes}
 
 
 def _size(path: str) -> DirectorySize | None:

@@ -6,7 +6,7 @@ import pytest
 
 from actors.eviction_manager.local_storage import is_limited, violation
 from actors.eviction_manager.resources import DiskLayout
-from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
+from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage, used_of
 
 from .pods import active, container
 
@@ -27,6 +27,12 @@ def used(*, rootfs=0, logs=0, cache=0, own=0):
         volumes={"cache": DiskUsage(cache)},
         own=DiskUsage(own),
     )
+
+
+@pytest.mark.parametrize(("disk", "expected"), [("nodefs.available", 9), ("imagefs.available", 1)])
+def test_what_a_pod_writes_to_the_files_of_the_agent_counts_on_the_disk_of_the_node(disk, expected):
+    pod = active(volumes=[volume()]).pod
+    assert used_of(disk, pod, used(rootfs=1, logs=2, cache=3, own=4), DiskLayout.DEDICATED) == expected
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,17 @@ def test_a_disk_is_measured_with_each_file_once(tmp_path):
     assert found["v"]["volumes"] == {}
 
 
+def test_what_containers_write_to_their_hosts_and_termination_messages_is_measured(tmp_path):
+    pod = tmp_path / "pods/u"
+    (pod / "containers/main").mkdir(parents=True)
+    (pod / "etc-hosts").write_bytes(b"x" * 10000)
+    for instance in ("00000000", "00000001"):
+        (pod / "containers/main" / instance).write_bytes(b"x" * 50000)
+    own = disk.measure_pods([["u", str(pod), str(tmp_path / "logs")]])["u"]["own"]
+    assert 110000 <= own["used_bytes"] < 150000
+    assert own["inodes_used"] == 3
+
+
 def test_a_link_in_place_of_the_logs_of_a_pod_names_and_measures_nothing_of_others(tmp_path):
     (tmp_path / "others" / "secret-name").mkdir(parents=True)
     (tmp_path / "logs").symlink_to(tmp_path / "others")
