@@ -4,6 +4,10 @@ A port on loopback can be reached by every user of the machine, and by any web p
 link has a token that opens one session only, the session is a cookie that scripts and other sites do not get, and the
 Host of each request is a name of loopback (a page elsewhere whose name points to 127.0.0.1 has another). An order also
 needs the page's own Origin.
+
+Browsers send a cookie to each port of a host, so another user's server on loopback may get it. Data and orders need the
+session's key as well, which only scripts of this origin have: the link leads to an address with it in the fragment, and
+browsers send a fragment to no server.
 """
 
 from __future__ import annotations
@@ -18,10 +22,10 @@ _BYTES: Final = 24
 
 
 class SessionAccess:
-    """The token that is still valid, and the session that it has opened."""
+    """The token that is still valid, and the session that it has opened, with its key."""
 
     def __init__(self) -> None:
-        self.token = secrets.token_urlsafe(_BYTES)
+        self.token, self.key = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
         self._session = ""
 
     def open(self, token: str) -> str:
@@ -34,6 +38,10 @@ class SessionAccess:
     def is_spent(self, token: str) -> bool:
         """Whether this is the token, and it has opened its session."""
         return bool(self._session) and compare_digest(token.encode(), self.token.encode())
+
+    def has_key(self, key: str) -> bool:
+        """Whether it is the key of the session that was opened."""
+        return bool(self._session) and compare_digest(key.encode(), self.key.encode())
 
     def admits(self, session: str) -> bool:
         """Whether it is the session that was opened."""

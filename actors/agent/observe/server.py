@@ -31,6 +31,8 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+KEY_HEADER: Final = "X-Observe-Key"
+_OPEN: Final = "Open The Link That supervise observe Has Printed"
 _SPENT: Final = "This Link Has Opened A Browser Already: End supervise observe, And Start It Again For A New Link"
 MAX_BODY: Final = 4096
 Order = Callable[[Inject], str]
@@ -52,7 +54,7 @@ class _Handler(tornado.web.RequestHandler):
         if not host_allowed(self.request.host):
             raise tornado.web.HTTPError(421, reason="Not A Name Of Loopback")
         if not self.access.admits(self.get_cookie(self.cookie, "") or ""):
-            raise tornado.web.HTTPError(403, reason="Open The Link That supervise observe Has Printed")
+            raise tornado.web.HTTPError(403, reason=_OPEN)
 
     def write_error(self, status_code: int, **more: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
@@ -68,7 +70,7 @@ class _Page(_Handler):
         opens = self.request.method == "GET" and self.request.path == "/" and host_allowed(self.request.host)
         if opens and (session := self.access.open(token)):
             self.set_cookie(self.cookie, session, httponly=True, samesite="Strict", path="/")
-            self.redirect("/")
+            self.redirect(f"/#{self.access.key}")
             return
         if self.access.is_spent(token) and not self.access.admits(self.get_cookie(self.cookie, "") or ""):
             raise tornado.web.HTTPError(403, reason=_SPENT)
@@ -90,6 +92,11 @@ class _Data(_Handler):
     def initialize(self, access: SessionAccess, cookie: str, **more: Any) -> None:
         super().initialize(access, cookie)
         self.question: Callable[[], Any] = more["question"]
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self.access.has_key(self.request.headers.get(KEY_HEADER, "")):
+            raise tornado.web.HTTPError(403, reason=_OPEN)
 
     async def get(self) -> None:
         await self.answer(self.question)

@@ -36,8 +36,15 @@ const asked = {}, failed = {};  // by name: when it was asked last (Infinity: it
 let tab = "tree", drawn = "", picked = "", notice = "";
 let held = false;  // a button of the pointer: what is under it stays until it is let go, or the click would be lost
 
+// The link leads here with the session's key as fragment. It is kept for this origin: other ports get the cookie, too.
+if (location.hash) {
+  localStorage.setItem("key", location.hash.slice(1));
+  window.history.replaceState(null, "", "/");
+}
+const headers = { "X-Observe-Key": localStorage.getItem("key") || "" };
+
 async function get(name) {
-  const answer = await fetch(`/data/${name}`);
+  const answer = await fetch(`/data/${name}`, { headers });
   if (answer.status === 403) throw new Error("the session is over: start `supervise observe` again, and open its new link");
   if (answer.status !== 503 && !answer.ok) throw new Error(`${name}: ${await answer.text()}`);
   const data = await answer.json();
@@ -47,7 +54,7 @@ async function get(name) {
 
 async function inject(actor, fault, about) {
   if (!confirm(`Inject ${fault} into ${actor}?\n\n${about}`)) return;
-  const answer = await fetch("/inject", { method: "POST", headers: { "Content-Type": "application/json" },
+  const answer = await fetch("/inject", { method: "POST", headers: { ...headers, "Content-Type": "application/json" },
     body: JSON.stringify({ name: actor, fault }) });
   const data = await answer.json().catch(() => ({ error: `${answer.status}` }));
   notice = data.done || `not done: ${data.error}`;

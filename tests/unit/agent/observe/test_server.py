@@ -15,7 +15,7 @@ from tornado.netutil import bind_sockets
 
 from actors.agent.observe.access import SessionAccess
 from actors.agent.observe.queries import AgentQueries
-from actors.agent.observe.server import PAGE, Order, application
+from actors.agent.observe.server import KEY_HEADER, PAGE, Order, application
 from supervision.cli.command import NOT_RUNNING, CommandError
 from supervision.protocol import Inject
 
@@ -47,10 +47,11 @@ class Server:
 
     def __init__(self, port: int, access: SessionAccess, facts: MadeUpFacts, orders: list[Inject]) -> None:
         self.port, self.access, self.facts, self.orders = port, access, facts, orders
-        self.cookie = ""
+        self.cookie = self.key = ""
 
     async def fetch(self, path: str, **more: Any) -> HTTPResponse:
         headers = {"Cookie": self.cookie} if self.cookie else {}
+        headers |= {KEY_HEADER: self.key} if self.key else {}
         headers |= more.pop("headers", {})
         url = f"http://127.0.0.1:{self.port}{path}"
         return await AsyncHTTPClient().fetch(url, raise_error=False, follow_redirects=False, headers=headers, **more)
@@ -58,6 +59,7 @@ class Server:
     async def open(self) -> HTTPResponse:
         answer = await self.fetch(f"/?token={self.access.token}")
         self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        self.key = answer.headers["Location"].partition("#")[2]
         return answer
 
     async def order(self, body: str, origin: str = "") -> HTTPResponse:
@@ -100,7 +102,7 @@ def test_the_link_opens_one_browser_with_a_cookie_that_scripts_and_other_sites_d
     async def run() -> None:
         async with serving() as server:
             answer = await server.open()
-            assert (answer.code, answer.headers["Location"]) == (302, "/")
+            assert (answer.code, answer.headers["Location"]) == (302, f"/#{server.access.key}")
             assert "httponly" in answer.headers["Set-Cookie"].lower()
             assert "samesite=strict" in answer.headers["Set-Cookie"].lower()
             assert (await server.fetch("/")).code == 200
@@ -108,6 +110,19 @@ def test_the_link_opens_one_browser_with_a_cookie_that_scripts_and_other_sites_d
             again = await server.fetch(f"/?token={server.access.token}")
             assert (again.code, b"This Link Has Opened A Browser Already" in again.body) == (403, True)
             assert b"Open The Link" in (await server.fetch("/?token=wrong")).body
+
+    asyncio.run(run())
+
+
+def test_who_has_the_cookie_alone_as_a_server_on_another_port_gets_no_data_and_injects_nothing() -> None:
+    async def run() -> None:
+        async with serving() as server:
+            await server.open()
+            for key in ("", "wrong", server.access.token):
+                server.key = key
+                assert (await server.fetch("/data/tree")).code == 403
+                assert (await server.order('{"name": "pleg", "fault": "crash"}')).code == 403
+            assert server.orders == []
 
     asyncio.run(run())
 
