@@ -7,13 +7,14 @@ containerd that does not start any more. Containers are killed, not asked.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from actors.shared.linux import mount_calls, mountinfo
+from actors.shared.linux.removal import remove_tree
 from supervision.time_scale import scaled
 
 from . import processes
@@ -39,9 +40,8 @@ def remove_pods(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[s
     left += processes.remove_cgroups(groups)
     left += unmount_below(instance.state)
     left += remove_network(instance)
-    shutil.rmtree(instance.containerd_state, ignore_errors=True)
-    shutil.rmtree(instance.runc_state, ignore_errors=True)
-    shutil.rmtree(instance.addresses_dir, ignore_errors=True)
+    for directory in (instance.containerd_state, instance.runc_state, instance.addresses_dir):
+        _remove(directory)
     return left
 
 
@@ -51,10 +51,16 @@ def purge(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[str]:
     left = remove_pods(instance, cgroups)
     left += unmount_below(instance.root)
     for directory in (instance.state, instance.root):
-        shutil.rmtree(directory, ignore_errors=True)
+        _remove(directory)
         if os.path.exists(directory):
             left.append(directory)
     return left
+
+
+def _remove(directory: str) -> None:
+    """As far as possible. Containers have written there: shutil.rmtree fails on a path of a thousand directories."""
+    with suppress(OSError):
+        remove_tree(directory)
 
 
 def unmount_below(directory: str) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from actors.container_runtime import cleanup
 from actors.container_runtime.instance import ManagedRuntime
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo
+from actors.shared.linux.removal import remove_tree
 from supervision.fork_server.lock import AlreadyRunning, Lock
 
 from .layout import DemoLayout
@@ -27,7 +29,8 @@ def remove_traces(layout: DemoLayout, agent: Agent) -> list[str]:
     left += _remove_run_dir(Path(agent.run_dir), Path(agent.state_dir))
     if any(_mounts_below(layout.root)):
         return [*left, layout.root]  # never delete files below a mount
-    shutil.rmtree(layout.root, ignore_errors=True)
+    with suppress(OSError):  # seen below
+        remove_tree(layout.root)
     return [*left, layout.root] if os.path.exists(layout.root) else left
 
 

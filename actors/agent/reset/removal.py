@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
 from actors.container_runtime import cleanup, processes
 from actors.shared.linux import mount_calls, mountinfo
+from actors.shared.linux.removal import remove_tree
 from actors.shared.linux.systemd import booted
 from supervision.time_scale import scaled
 
@@ -62,12 +62,7 @@ def _delete(path: str) -> list[str]:
     if inside := mountinfo.below(mountinfo.read(), os.path.realpath(path)):
         return [f"{path} stays: {inside[0].point} is mounted there"]
     try:
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)
-    except FileNotFoundError:
-        return []
+        remove_tree(path)
     except OSError as error:
         return [f"{error.filename or path} cannot be removed: {error.strerror}"]
     return []

@@ -24,6 +24,7 @@ from actors.shared.config.paths import managed_state_dir, run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
 from supervision.cli.command import AgentFiles, Context
+from tests.support.deep_directory import make_deep
 from tests.support.kept_files import KEPT
 
 
@@ -210,6 +211,15 @@ def test_records_that_another_user_may_have_written_remove_nothing(tmp_path: Pat
     assert command.main(["reset", "--yes", f"--root-dir={root}"]) == 4
     assert f"{root} belongs to uid 65534: another user may have written" in capsys.readouterr().err
     assert victim.is_dir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="removes cgroups and mounts")
+def test_a_volume_goes_however_deep_a_container_has_made_it(tmp_path: Path, capsys) -> None:
+    root = tmp_path / "root"
+    start_records._file(f"{root}/troupelet").save([at(root)])
+    make_deep(root / "pods/u1/volumes/kubernetes.io~empty-dir/v")
+    assert command.main(["reset", "--yes", "--without-runtime", f"--root-dir={root}"]) == 0, capsys.readouterr().err
+    assert not root.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
