@@ -13,7 +13,7 @@ from ..errors import error_text
 from ..messaging.names import PeerRefused
 from ..metrics import Catalogue, install
 from ..protocol import FORK_SERVER, ROOT
-from . import last_step
+from . import core_dumps, last_step
 from .lock import AlreadyRunning
 from .run_directory import RunDirectory
 from .server import ForkServer, preload
@@ -26,6 +26,7 @@ def run(application: Application, refused: Callable[[str], None] = lambda why: N
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise. `refused`: called
     with the reason if the tree cannot be started here."""
     time_scale.establish(log)
+    core_dumps.forbid()
     try:
         directory = RunDirectory(application.run_dir, application.lock_dir)
         install(Catalogue(application.metrics))

@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 from ..process.blackbox import BlackBox
 from ..spec import ChildSpec
+from . import core_dumps
 from .signals import before_program
 
 EXIT_NOT_EXECUTED = 127
@@ -25,6 +26,7 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
         if spec.probe is not None and spec.probe.stacks_file:
             prepare_stacks(spec.probe.stacks_file)
         before_program()
+        core_dumps.allow_as_before()
         os.execvpe(spec.program[0], spec.program, _environment(spec))  # noqa: S606 - argv, no shell
     except OSError as error:
         blackbox.record("", error)

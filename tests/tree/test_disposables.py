@@ -1,7 +1,9 @@
 """One function in a process of its own; programs beside the actors."""
 
 import os
+import resource
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,32 @@ def test_a_program_is_in_service_when_its_socket_accepts_and_is_restarted_when_k
         fork_server.wait_end()
         fork_server.wait(lambda: not exists(pid), "the program ends with the fork server")
         fork_server.wait(lambda: not (tmp_path / "run" / "names").exists(), "cleaned")
+
+
+@pytest.fixture
+def core_limit() -> Iterator[str]:
+    """The limit of core dumps with which the fork server is started."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    wanted = 4096 if hard == resource.RLIM_INFINITY else min(hard, 4096)
+    if not wanted:
+        pytest.skip("NOT TESTED: this host allows no core dumps")
+    resource.setrlimit(resource.RLIMIT_CORE, (wanted, hard))
+    yield str(wanted)
+    resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
+
+
+def test_no_process_of_the_tree_leaves_a_core_dump_and_a_program_has_the_limit_of_the_start(
+    core_limit: str, tmp_path: Path
+) -> None:
+    def limit(pid: int) -> str:
+        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+        return next(line for line in lines if line.startswith("Max core file size")).split()[4]
+
+    with fork_server_running(f"{HERE}:programs", tmp_path / "run", ready=False) as fork_server:
+        fork_server.wait_running("server")
+        tree = fork_server.tree()
+        assert limit(tree["server"].pid) == core_limit
+        assert {limit(pid) for pid in (fork_server.process.pid, tree["root"].pid)} == {"0"}
 
 
 def test_what_the_fork_server_and_actors_ignore_is_not_ignored_by_the_programs_that_they_start(tmp_path: Path) -> None:
