@@ -7,7 +7,7 @@ import os
 import msgspec
 
 from supervision.errors import UNREADABLE
-from supervision.state_file import read_private, write_private
+from supervision.state_file import NotAFileError, read_private, write_private
 
 from .model import DATA, VolumeRecord
 
@@ -19,9 +19,11 @@ class _EarlierRecord(VolumeRecord, frozen=True, kw_only=True):
 
 
 def read(folder: str) -> VolumeRecord | None:
+    """None: there is none, or it is damaged. Raises OSError when that cannot be seen: a volume whose record cannot be
+    read may be in use."""
     try:
         known = msgspec.json.decode(read_private(f"{folder}/{DATA}"), type=_EarlierRecord)
-    except (OSError, *UNREADABLE):
+    except (FileNotFoundError, NotADirectoryError, NotAFileError, *UNREADABLE):
         return None
     values = {name: getattr(known, name) for name in VolumeRecord.__struct_fields__}
     return VolumeRecord(**{**values, "state": "published" if known.ready else known.state})

@@ -1,5 +1,6 @@
 """Finds the records of CSI volumes (vol_data.json) below the agent's pods and plugins directories, and removes them
-with their volumes. Calls block, but only on the agent's own file system.
+with their volumes. Calls block, but only on the agent's own file system. They raise OSError when a record, or a
+directory of records, is there and cannot be read: a volume that cannot be seen may be in use.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class PublishedVolume(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     target: str
     record: VolumeRecord | None
-    """None when it cannot be read."""
+    """None when there is none, or it is damaged."""
     device: DevicePaths | None = None
 
 
@@ -156,8 +157,8 @@ def _unlink(path: str) -> None:
 
 
 def names(directory: str) -> list[str]:
-    """The entries of a directory, sorted; none if it cannot be read."""
+    """The entries of a directory, sorted; none if there is no directory. Raises OSError if it cannot be read."""
     try:
         return sorted(name for name in os.listdir(directory) if not name.startswith("."))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []

@@ -5,14 +5,19 @@ The caller holds the lock of the volume while it is staged.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.linux.directories import make_path
 from supervision.actor import Actor
+from supervision.backoff import RetrySchedule
+from supervision.errors import error_text
+from supervision.repeated_warnings import RepeatedWarnings
 
 from ..host.directories import DIRECTORY_MODE
 from . import progress, record_file, records
@@ -24,6 +29,9 @@ from .records import Records, StagedVolume
 
 if TYPE_CHECKING:
     from .connection import CsiConnection
+
+RETRIES: Final = RetrySchedule(0.5, 122.0)
+"""Between tries to unstage a volume, as the kubelet's: another node may wait for it."""
 
 
 class Staging:
@@ -43,6 +51,9 @@ class Staging:
         self._records, self._locks, self._changed = kept, locks, changed
         self._staged: set[str] = set()
         """Staging paths of the volumes that were staged since the start of this actor."""
+        self._failures: dict[str, int] = {}
+        """How often unstaging has failed in a row, by staging path."""
+        self._warnings = RepeatedWarnings(actor.log)
 
     async def stage(
         self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
@@ -85,14 +96,24 @@ class Staging:
         return staged.target
 
     async def unstage_unused(self, volume: StagedVolume) -> None:
-        """Unstage the volume if no pod uses it. The next sweep retries what fails."""
-        record = volume.record
+        """Unstage the volume if no pod uses it. What fails is retried."""
+        record, path = volume.record, volume.target
         try:
             async with self._locks.hold(unique_name(record.driverName, record.volumeHandle)):
                 await self._unstage(volume)
         except (CsiError, OSError) as error:
-            self._actor.log.warning("volume %s stays staged: %s", record.volumeHandle, error)
+            self._warnings.warn(path, f"volume {record.volumeHandle} stays staged: {error_text(error)}")
+            failures = self._failures[path] = self._failures.get(path, 0) + 1
+            self._actor.after(RETRIES.pause(failures), partial(self._retry, volume, failures))
+        else:
+            self._failures.pop(path, None)
+            self._warnings.resolved(path)
         self._changed()
+
+    async def _retry(self, volume: StagedVolume, failures: int) -> None:
+        """Unless another try was faster."""
+        if self._failures.get(volume.target) == failures:
+            await self.unstage_unused(volume)
 
     async def _unstage(self, volume: StagedVolume) -> None:
         """Raises CsiError, OSError."""
@@ -110,10 +131,10 @@ class Staging:
 
     async def sweep(self) -> None:
         """Unstage volumes that no pod uses: an earlier incarnation ended before it could, or the driver failed."""
-        for volume in self._records.staged():
-            record = volume.record
-            if self._records.used(record):
-                continue
-            if record.driverName not in self._drivers.names and record.state != "none":
-                continue
-            await self.unstage_unused(volume)
+        try:
+            unused = [volume for volume in self._records.staged() if not self._records.used(volume.record)]
+        except OSError as error:
+            self._warnings.warn("", f"volumes that no pod uses are looked for later: {error_text(error)}")
+            return
+        self._warnings.resolved("")
+        await asyncio.gather(*(self.unstage_unused(volume) for volume in unused))

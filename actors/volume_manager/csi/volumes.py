@@ -19,6 +19,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from supervision.actor import Actor
 from supervision.errors import error_text
+from supervision.repeated_warnings import RepeatedWarnings
 
 from ..failure_texts import MountError
 from ..files.content_error import ContentError
@@ -70,7 +71,7 @@ class CsiVolumes:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
         self._records, self._measurements = context.records, context.measurements
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
-        self._locks = KeyedLocks()
+        self._locks, self._warnings = KeyedLocks(), RepeatedWarnings(context.actor.log)
         self._staging = Staging(
             context.actor, context.drivers, context.api, context.records, self._locks, self.tell_in_use
         )
@@ -92,16 +93,25 @@ class CsiVolumes:
         self._republishing.start()
         self._expansion.start()
         self.tell_in_use()
+        self._actor.start_task(self._staging.sweep(), "volumes that an earlier incarnation left staged")
 
     def tell_in_use(self) -> None:
-        """Report the volumes that the attach controller must not detach."""
-        self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(self._records.in_use()), deadline=30.0)
+        """Report the volumes that the attach controller must not detach. Those that were reported stay while a record
+        cannot be read."""
+        try:
+            names = self._records.in_use()
+        except OSError as error:
+            self._warnings.warn("in use", f"volumes in use are reported later: {error_text(error)}")
+            return
+        self._warnings.resolved("in use")
+        self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(names), deadline=30.0)
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> MountError | None:
         """Mount the volume. Returns None or the error."""
-        is_published = progress.is_published(step)
+        is_published = False
         try:
+            is_published = progress.is_published(step)
             driver, connection = self._drivers.get(step.source.driver)
             if not is_published:
                 await self._mount(pod, step, driver, connection)
@@ -216,7 +226,7 @@ class CsiVolumes:
     # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:
         """Unmount every CSI volume of the pod. '' or the errors of the volumes that stay. The pod does not wait for
-        the end of NodeUnstageVolume."""
+        the end of NodeUnstageVolume. Raises OSError when the records cannot be read."""
         volumes = self._records.of_pod(pod_dir)
         errors = await asyncio.gather(*(self._unmount_one(volume) for volume in volumes))
         self.tell_in_use()
@@ -245,5 +255,6 @@ class CsiVolumes:
 
     async def sweep(self) -> None:
         """Unstage volumes that no pod uses, and ask drivers how many volumes the node can have."""
+        self.tell_in_use()
         await self._counts.look()
         await self._staging.sweep()

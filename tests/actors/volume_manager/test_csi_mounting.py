@@ -176,6 +176,44 @@ async def test_a_volume_that_stayed_staged_is_unstaged_once_its_driver_registers
         assert (storage.mounts, node.in_use()) == (set(), [])
 
 
+async def test_unstaging_that_failed_is_retried_as_often_as_by_the_kubelet(node: Node, storage: Storage) -> None:
+    """The volume may be wanted on another node, which waits for it."""
+    async with node.harness:
+        storage.spec = DriverSpec()
+        await node.mount()
+        storage.fails["unstage"] = "busy"
+        assert await node.unmount() == ""
+        tries = []
+        for _ in range(8):
+            await node.harness.advance(0.5)
+            tries.append(storage.calls.count("unstage"))
+        assert tries == [2, 2, 3, 3, 3, 3, 4, 4]
+        storage.fails.clear()
+        await node.harness.advance(4.0)
+        assert (storage.calls.count("unstage"), storage.mounts, node.in_use()) == (5, set(), [])
+        await node.harness.advance(300.0)
+        assert storage.calls.count("unstage") == 5
+
+
+async def test_a_volume_that_an_earlier_incarnation_left_staged_is_unstaged_soon_after_the_start(
+    node: Node, storage: Storage
+) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec()
+        await node.mount()
+        storage.fails["unstage"] = "busy"
+        assert await node.unmount() == ""
+    storage.fails.clear()
+    storage.there = False  # it registers a little later
+    later = Node(node.root, storage)
+    async with later.harness:
+        later.mounting.start()
+        await later.harness.settle()
+        storage.there = True
+        await later.harness.advance(1.0)
+        assert (storage.mounts, later.in_use()) == (set(), [])
+
+
 async def test_a_driver_that_hangs_in_unstaging_delays_no_pod(
     node: Node, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
