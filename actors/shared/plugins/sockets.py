@@ -19,31 +19,43 @@ Stamp = tuple[int, int]
 """Inode and ctime (ns): they differ for a socket that was made again."""
 
 
-def look(directory: str, left_out: Callable[[], None] = lambda: None) -> dict[str, Stamp]:
+def look(
+    directory: str, left_out: Callable[[], None] = lambda: None, unseen: Callable[[str], None] = lambda _: None
+) -> dict[str, Stamp]:
     """Stamp of each socket below the directory, by path, without hidden ones. `left_out` is called if the
-    directory has more entries than are read."""
+    directory has more entries than are read, `unseen` with each path that is there and cannot be looked at, as without
+    a free descriptor: a socket there or below it may still be there."""
     found: dict[str, Stamp] = {}
-    for _, paths in _walk(directory, left_out):
-        found |= {path: made for path in paths if (made := stamp_of(path)) is not None}
+    for _, paths in _walk(directory, left_out, unseen):
+        for path in paths:
+            try:
+                made = stamp_of(path)
+            except OSError:
+                unseen(path)
+            else:
+                if made is not None:
+                    found[path] = made
     return found
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """None: no socket is at the path."""
+    """None: no socket is at the path. Raises OSError if that cannot be seen."""
     try:
         about = os.lstat(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return (about.st_ino, about.st_ctime_ns) if stat.S_ISSOCK(about.st_mode) else None
 
 
-def _walk(directory: str, left_out: Callable[[], None] = lambda: None) -> Iterator[tuple[str, list[str]]]:
+def _walk(
+    directory: str, left_out: Callable[[], None] = lambda: None, unseen: Callable[[str], None] = lambda _: None
+) -> Iterator[tuple[str, list[str]]]:
     """Each directory that is not hidden, those near the top first, with the paths in it that may be sockets."""
     waiting, directories, entries = deque([directory]), 1, 0
     while waiting:
         top, may_be = waiting.popleft(), []
-        with contextlib.suppress(OSError), os.scandir(top) as found:
-            for entry in found:
+        try:
+            for entry in _entries(top):
                 entries += 1
                 if entries > MOST_ENTRIES:
                     left_out()
@@ -58,7 +70,19 @@ def _walk(directory: str, left_out: Callable[[], None] = lambda: None) -> Iterat
                     waiting.append(entry.path)
                 else:
                     left_out()
+        except OSError:
+            unseen(top)
         yield top, may_be
+
+
+def _entries(directory: str) -> Iterator[os.DirEntry[str]]:
+    """None if it is not there. Raises OSError."""
+    try:
+        found = os.scandir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with found:
+        yield from found
 
 
 class FolderWatch:

@@ -114,15 +114,16 @@ class PluginWatch:
     def look(self) -> None:
         self._make_directory()
         self._watched = self._folders.follow()
-        too_large: list[str] = []
-        there = look(self._directory, lambda: too_large.append(self._directory))
+        too_large, unseen = list[str](), list[str]()
+        there = look(self._directory, lambda: too_large.append(self._directory), unseen.append)
         if too_large:
             text = "%s has more than %d directories or %d entries: what is beyond that is not looked at"
             self._warnings.warn("too large", text % (self._directory, MOST_DIRECTORIES, MOST_ENTRIES))
         else:
             self._warnings.resolved("too large")
         for path in self._watched_paths.keys() - there.keys():
-            self._set(path, None)
+            if not any(path == one or path.startswith(f"{one}/") for one in unseen):
+                self._set(path, None)
         for path, stamp in there.items():
             self._set(path, stamp)
 
@@ -155,7 +156,7 @@ class PluginWatch:
         """What the plugin at the path has said of itself. Waits until it was asked; None if it did not answer, or if
         no socket is there."""
         known = self._watched_paths.get(path)
-        if known is None or known.stamp != stamp_of(path):
+        if known is None or not _is_current(known, path):
             self.look()
             known = self._watched_paths.get(path)
         return await known.identity.get() if known is not None else None
@@ -292,3 +293,11 @@ def _connect(path: str) -> Registrar:
     from .registrar import Registrar  # gRPC, only where there is a plugin
 
     return Registrar(path)
+
+
+def _is_current(known: _WatchedPath, path: str) -> bool:
+    """Whether the known socket is still at the path; also if that cannot be seen."""
+    try:
+        return known.stamp == stamp_of(path)
+    except OSError:
+        return True

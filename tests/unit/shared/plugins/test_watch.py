@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import socket
@@ -228,6 +229,29 @@ async def test_without_watches_of_the_kernel_the_directory_is_looked_at_each_sec
         node.come("a.sock")
         await node.harness.advance(1)
         assert node.served.log == ["+p"]
+
+
+@pytest.mark.parametrize("call", ["scandir", "lstat"])
+async def test_a_plugin_stays_while_it_cannot_be_seen_whether_its_socket_is_there(
+    node: Node, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """As without a free descriptor, or on a disk with errors."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with node:
+        node.come("a.sock")
+        await node.harness.wait(lambda: node.plugins.received == [("a.sock", "")])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, fail)
+            node.watch.look()
+            known = await node.watch.identify(f"{node.directory}/a.sock")
+        await node.harness.settle()
+        assert known is not None
+        assert node.served.log == ["+p"]
+        node.go("a.sock")
+        await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
 
 
 async def test_a_directory_that_was_removed_is_made_again_for_the_next_plugin(tmp_path: Path) -> None:
