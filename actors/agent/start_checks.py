@@ -128,12 +128,11 @@ def _reserved_cgroups(agent: Agent, host: str) -> Iterator[ConfigProblem]:
 
     try:
         cgroups = find(host)
+        for _, field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
+            if not cgroups.anywhere(path):
+                yield ConfigProblem(field, path, "there is no such cgroup: make it before its reservation is enforced")
     except OSError as error:
         yield ConfigProblem("enforceNodeAllocatable", "", f"{error.strerror}")
-        return
-    for _, field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
-        if not cgroups.anywhere(path):
-            yield ConfigProblem(field, path, "there is no such cgroup: make it before its reservation is enforced")
 
 
 def _claims(agent: Agent) -> Iterator[ConfigProblem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -60,10 +61,11 @@ class NodeObserver:
 
     @property
     def kubepods(self) -> str:
-        """The cgroup of all pods; '' while it does not exist."""
+        """The cgroup of all pods; '' while it does not exist or cannot be looked for."""
         if not self._kubepods:
             roots = pod_cgroups.roots(self._agent.config.cgroupRoot)
-            self._kubepods = next((root for root in roots if self._tree.anywhere(root)), "")
+            with suppress(OSError):
+                self._kubepods = next((root for root in roots if self._tree.anywhere(root)), "")
         return self._kubepods
 
     async def _disks(self) -> dict[str, list[int]]:

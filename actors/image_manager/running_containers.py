@@ -13,12 +13,8 @@ from actors.shared.stats import pod_cgroups
 
 def running_containers(cgroup_root: str) -> set[str]:
     """IDs of the containers and sandboxes that have a process in the cgroup of a pod; none where no cgroup file
-    system is mounted."""
-    try:
-        tree = cgroup_tree.find()
-    except OSError:
-        return set()
-    return running_in(tree, cgroup_root)
+    system is mounted. Raises OSError if that cannot be read."""
+    return running_in(cgroup_tree.find_mounted(), cgroup_root)
 
 
 def running_in(tree: CgroupTree, cgroup_root: str) -> set[str]:

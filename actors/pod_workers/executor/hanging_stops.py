@@ -18,6 +18,7 @@ from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from supervision.actor import DisposableError
+from supervision.errors import error_text
 from supervision.time_scale import scaled
 
 from . import pod_processes
@@ -41,19 +42,24 @@ async def end_stuck(run: Execution, stuck: Mapping[str, str]) -> None:
     cgroup = pod_processes.path(run.state.acquired.cgroup_parent)
     if not cgroup or not stuck:
         return
-    tree, log = pod_processes.tree(), run.services.actor.log
+    try:
+        await _end_stuck(run, cgroup, stuck)
+    except (CriError, OSError) as error:  # OSError: cgroups that cannot be read
+        run.services.actor.log.warning("pod %s: %s", run.state.label, error_text(error))
+
+
+async def _end_stuck(run: Execution, cgroup: str, stuck: Mapping[str, str]) -> None:
+    """Raises CriError, OSError."""
+    tree = pod_processes.tree()
     for container_id, inner in sorted(pod_processes.cgroups_with_programs(tree, cgroup).items()):
         if container_id in stuck:
             tree.kill(inner)
-            log.warning("pod %s: killed the processes of %s, whose stop hangs", run.state.label, container_id)
+            text = "pod %s: killed the processes of %s, whose stop hangs"
+            run.services.actor.log.warning(text, run.state.label, container_id)
     left = set(stuck)
     for _ in range(int(scaled(REPORT_SECONDS) / _POLL_SECONDS)):
         await asyncio.sleep(_POLL_SECONDS)
-        try:
-            left = {one for one in left if await _lists_as_running(run, one, is_sandbox=stuck[one] == one)}
-        except CriError as error:
-            log.warning("pod %s: %s", run.state.label, error)
-            return
+        left = {one for one in left if await _lists_as_running(run, one, is_sandbox=stuck[one] == one)}
         if not left:
             return
     left -= pod_processes.cgroups_with_programs(tree, cgroup).keys()  # even the kernel has not ended these

@@ -54,12 +54,17 @@ class CgroupWatch:
         """The id of the sandbox with which the cgroup has been seen."""
 
     def is_gone(self, state: PodState) -> bool:
-        """Whether the pod's cgroup, seen with the current sandbox, no longer exists in every hierarchy."""
+        """Whether the pod's cgroup, seen with the current sandbox, no longer exists in every hierarchy. One that cannot
+        be looked for counts as there: the pod runs on."""
         runtime, parent = state.runtime, state.acquired.cgroup_parent
         if runtime is None or not runtime.sandboxes or not parent:
             return False
         newest = runtime.sandboxes[0]
-        if self._find().exists(path(parent)):
+        try:
+            is_there = self._find().exists(path(parent))
+        except OSError:
+            return False
+        if is_there:
             self._seen = newest.id
             return False
         return newest.ready and self._seen == newest.id
@@ -102,19 +107,13 @@ def _started_programs(programs: set[str]) -> set[str]:
 
 
 def _program(pid: int) -> str:
+    """'': it has ended. Raises OSError if that cannot be read."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return ""
 
 
-_found: Final = cache(cgroup_tree.find)
-"""An OSError is not cached."""
-
-
-def tree() -> CgroupTree:
-    """The host's cgroup hierarchies; empty if none can be read."""
-    try:
-        return _found()
-    except OSError:
-        return CgroupTree(())
+tree: Final = cache(cgroup_tree.find_mounted)
+"""The host's cgroup hierarchies; empty if none is mounted. Raises OSError, which is not cached, if that cannot be
+read."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 from collections.abc import Iterator
 from typing import Final
 
 from supervision.errors import error_reason
 
 _BUSY: Final = {errno.EBUSY, errno.ENOTEMPTY}
+_NONE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ESRCH, errno.EOPNOTSUPP}
+"""The errors of a file cgroup.procs without processes: the cgroup was just removed, or is threaded."""
 
 
 class CgroupError(OSError):
@@ -44,9 +47,20 @@ def subdirectories(path: str) -> list[str]:
         return []
 
 
+def exists(path: str) -> bool:
+    """Whether the cgroup exists. Raises CgroupError if that cannot be seen, as without free memory: it may have
+    containers."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise cgroup_error(error, path) from None
+
+
 def depth_first(path: str) -> Iterator[str]:
-    """The directories below, then the directory itself; nothing if it does not exist."""
-    if not os.path.isdir(path):
+    """The directories below, then the directory itself; nothing if it does not exist. Raises OSError."""
+    if not exists(path):
         return
     for name in subdirectories(path):
         yield from depth_first(f"{path}/{name}")
@@ -54,12 +68,15 @@ def depth_first(path: str) -> Iterator[str]:
 
 
 def pids(file: str) -> list[int]:
-    """The process ids in a file cgroup.procs or tasks."""
+    """The process ids in a file cgroup.procs or tasks; none if the cgroup does not exist. Raises CgroupError if they
+    cannot be read, as without a free descriptor."""
     try:
         with open(file, "rb", buffering=0) as stream:
             return [int(line) for line in stream.readall().split()]
-    except OSError:
-        return []  # the cgroup was just removed, or is threaded
+    except OSError as error:
+        if error.errno in _NONE:
+            return []
+        raise cgroup_error(error, file) from None
 
 
 def kill_at_once(path: str) -> bool:

@@ -66,12 +66,12 @@ class CgroupTree(msgspec.Struct, frozen=True):
                 cgroup_files.write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def exists(self, cgroup: str) -> bool:
-        """Whether it exists in every hierarchy of `create`."""
-        return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting_hierarchies())
+        """Whether it exists in every hierarchy of `create`. Raises CgroupError if that cannot be seen."""
+        return all(cgroup_files.exists(hierarchy.path + cgroup) for hierarchy in self._limiting_hierarchies())
 
     def anywhere(self, cgroup: str) -> bool:
-        """Whether it exists in any hierarchy."""
-        return any(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self.hierarchies)
+        """Whether it exists in any hierarchy. Raises CgroupError if that cannot be seen."""
+        return any(cgroup_files.exists(hierarchy.path + cgroup) for hierarchy in self.hierarchies)
 
     def created(self, cgroup: str) -> float:
         """When it was created, in seconds since 1970; 0: it is gone. Taken from its files, because creating a child
@@ -97,19 +97,19 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     # -- queries --------------------------------------------------------------------------------------------------
     def children(self, cgroup: str) -> list[str]:
-        """Names of the direct child cgroups, in any hierarchy."""
+        """Names of the direct child cgroups, in any hierarchy. Raises OSError."""
         found = set[str]()
         for hierarchy in self.hierarchies:
             found.update(cgroup_files.subdirectories(hierarchy.path + cgroup))
         return sorted(found)
 
     def processes(self, cgroup: str) -> set[int]:
-        """Process ids in the cgroup and below it, in any hierarchy."""
+        """Process ids in the cgroup and below it, in any hierarchy. Raises OSError if they cannot be read."""
         return {pid for file in self._process_files(cgroup) for pid in cgroup_files.pids(file)}
 
     def in_root(self) -> set[int]:
         """Process ids in the root cgroup itself, including kernel threads; on v1 of the devices hierarchy, in which all
-        processes are placed."""
+        processes are placed. Raises CgroupError."""
         limiting = list(self._limiting_hierarchies())
         by_devices = [hierarchy for hierarchy in limiting if "devices" in hierarchy.controllers] or limiting[:1]
         return {pid for hierarchy in by_devices for pid in cgroup_files.pids(f"{hierarchy.path}/cgroup.procs")}
@@ -117,7 +117,8 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def occupied(self, cgroup: str) -> str:
         """On v2, the cgroup or its nearest ancestor below the root that has processes of its own; '' for none.
 
-        The kernel enables no domain controllers below such a cgroup (cgroups(7), "no internal processes").
+        The kernel enables no domain controllers below such a cgroup (cgroups(7), "no internal processes"). Raises
+        CgroupError.
         """
         if self.version == 2:
             parts = [part for part in cgroup.split("/") if part]
@@ -137,7 +138,8 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     # -- removal ---------------------------------------------------------------------------------------------------
     def kill(self, cgroup: str) -> int:
-        """Send SIGKILL to every process in the cgroup and below; return their number."""
+        """Send SIGKILL to every process in the cgroup and below; return their number. Raises OSError if they cannot be
+        read."""
         killed = set[int]()
         for file in self._process_files(cgroup):
             there = [pid for pid in cgroup_files.pids(file) if pid > 0]
@@ -163,6 +165,11 @@ def find(root: str = "") -> CgroupTree:
     if not tree.hierarchies:
         raise CgroupError(errno.ENODEV, "no cgroup file system is mounted", f"{root}/sys/fs/cgroup")
     return tree
+
+
+def find_mounted() -> CgroupTree:
+    """The same of this host; empty if none is mounted. Raises OSError if that cannot be read: containers may run."""
+    return of_mounts(mountinfo.read())
 
 
 def of_mounts(mounts: Iterable[mountinfo.Mount], root: str = "") -> CgroupTree:

@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
@@ -210,8 +211,9 @@ class Collector:
         found = {}
         for name, given in wanted.items():
             path = plain_path(given)
-            if path != "/" and self.tree.anywhere(path):
-                found[name] = self._measure_group(path)
+            with suppress(OSError):  # its figures are left out
+                if path != "/" and self.tree.anywhere(path):
+                    found[name] = self._measure_group(path)
         return found
 
     def _measure_group(self, path: str) -> CgroupSample:

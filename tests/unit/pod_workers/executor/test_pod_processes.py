@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.state import PodState
 from actors.pod_workers.pod.state_values import AcquiredResources
 from actors.shared.kube.codec import decode_pod
+from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_hierarchy import Hierarchy
 from actors.shared.linux.cgroup_tree import CgroupTree
 from tests.support.pod_states import box, running
@@ -79,17 +80,29 @@ def test_a_container_that_is_entered_while_it_runs_does_not_wait(
     assert running_in(tree, "/kubepods/pod1") == {ID}
 
 
-def test_hierarchies_that_cannot_be_read_now_are_read_later(tree: CgroupTree, monkeypatch: pytest.MonkeyPatch) -> None:
-    def found(tries: list[int] = []) -> CgroupTree:  # noqa: B006
-        tries.append(1)
-        if len(tries) == 1:
-            raise OSError("too many open files")
-        return tree
+def test_hierarchies_that_cannot_be_read_now_are_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not taken for a host without any, on which no container runs."""
+    read = mountinfo.read
 
-    monkeypatch.setattr(pod_processes, "_found", cache(found))
-    assert pod_processes.tree().hierarchies == ()
-    assert pod_processes.tree() is tree
-    assert pod_processes.tree() is tree
+    def fail(*_: object) -> list[mountinfo.Mount]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    pod_processes.tree.cache_clear()
+    monkeypatch.setattr(mountinfo, "read", fail)
+    with pytest.raises(OSError, match="Too many open files"):
+        pod_processes.tree()
+    monkeypatch.setattr(mountinfo, "read", read)
+    assert pod_processes.tree() is pod_processes.tree()
+
+
+@pytest.mark.parametrize("name", ["", f"{ID}/cgroup.procs"])
+def test_what_runs_in_a_cgroup_that_cannot_be_read_is_not_known(tree: CgroupTree, tmp_path: Path, name: str) -> None:
+    place(tmp_path, ID, os.getpid())
+    file = tmp_path / "kubepods/pod1" / name
+    file.rename(tmp_path / "kept")
+    file.symlink_to(file)
+    with pytest.raises(OSError, match="Too many levels"):
+        running_in(tree, "/kubepods/pod1")
 
 
 def test_a_slice_is_converted_to_its_path() -> None:
@@ -121,3 +134,16 @@ def test_a_cgroup_that_was_seen_with_a_sandbox_and_is_removed_is_gone(tree: Cgro
     assert watch.is_gone(state)
     assert watch.is_gone(state), "until there is another sandbox"
     assert not watch.is_gone(running(boxes=(box(1),)))
+
+
+def test_a_cgroup_that_cannot_be_looked_for_is_not_gone(tree: CgroupTree, tmp_path: Path) -> None:
+    """Its pod would be ended and made again."""
+    state, watch = running(), CgroupWatch(lambda: tree)
+    directory = tmp_path / "kubepods/podu"
+    directory.mkdir(parents=True)
+    assert not watch.is_gone(state)
+    directory.rmdir()
+    directory.symlink_to(directory)
+    assert not watch.is_gone(state)
+    directory.unlink()
+    assert watch.is_gone(state)

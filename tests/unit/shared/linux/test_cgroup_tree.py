@@ -283,6 +283,34 @@ def test_processes_are_those_of_the_whole_subtree(tmp_path):
     assert tree.processes("/nothing") == set()
 
 
+def test_a_cgroup_that_cannot_be_read_is_not_taken_for_an_absent_or_an_empty_one(tmp_path):
+    tree = v2(tmp_path).tree()
+    tree.create("/pod1")
+    procs = tmp_path / "sys/fs/cgroup/pod1/cgroup.procs"
+    procs.symlink_to(procs)
+    with pytest.raises(CgroupError, match="Too many levels"):
+        tree.processes("/pod1")
+    with pytest.raises(CgroupError, match="Too many levels"):
+        tree.kill("/pod1")
+    pod = tmp_path / "sys/fs/cgroup/pod2"
+    pod.symlink_to(pod)
+    for look in (tree.exists, tree.anywhere, tree.processes):
+        with pytest.raises(CgroupError, match="Too many levels"):
+            look("/pod2")
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP])
+def test_a_cgroup_that_is_removed_or_threaded_has_no_processes(tmp_path, monkeypatch, number):
+    tree = v2(tmp_path).tree()
+    tree.create("/pod1")
+
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("builtins.open", fail)
+    assert tree.processes("/pod1") == set()
+
+
 def test_a_pid_of_another_namespace_is_not_killed(tmp_path):
     tree = v1(tmp_path).tree()
     tree.create("/pod1")
