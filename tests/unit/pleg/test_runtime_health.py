@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pleg.runtime_health import RuntimeAnswers, answered, report, unreachable, with_version, without_version
+from actors.pleg.runtime_health import (
+    CONDITION,
+    NETWORK,
+    RuntimeAnswers,
+    answered,
+    report,
+    troubles,
+    unreachable,
+    with_version,
+    without_version,
+)
 from actors.shared.cri.model import RuntimeHandler, RuntimeStatus, RuntimeVersion
+from actors.shared.cri.remedies import RuntimeRemedies
+from supervision.process_messages import ServiceState
 
 WELL = RuntimeStatus(runtime_ready=True, network_ready=True, handlers=[RuntimeHandler(name="runc")])
 
@@ -48,3 +60,26 @@ def test_the_runtime_is_named_by_its_version_without_what_a_distribution_appends
     """As the kubelet's: what compares versions of nodes reads semantic ones, or numbers with dots."""
     state = with_version(RuntimeAnswers(), RuntimeVersion(name="containerd", version=version, api_version="v1"))
     assert report(state, 1.0).version == f"containerd://{said}"
+
+
+@pytest.mark.parametrize(
+    ("status", "condition", "network"),
+    [
+        (RuntimeStatus(runtime_ready=True, network_ready=True, message="m"), "", ""),
+        (
+            RuntimeStatus(runtime_message="r", network_message="n", message="m"),
+            "r",
+            "not ready: n",
+        ),
+        (RuntimeStatus(message="m"), "m", "not ready: m"),
+        (RuntimeStatus(), "it is not ready", "not ready: it is not ready"),
+    ],
+)
+def test_a_condition_that_is_not_met_is_a_trouble_with_its_reason_and_what_mends_it(
+    status: RuntimeStatus, condition: str, network: str
+):
+    remedies = RuntimeRemedies("absent", "silent", "errors")
+    assert troubles(status, 3.0, remedies, "plugin") == (
+        ServiceState(CONDITION, condition, 3.0, "errors" if condition else ""),
+        ServiceState(NETWORK, network, 3.0, "plugin" if network else ""),
+    )
