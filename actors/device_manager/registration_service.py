@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import grpc
 import grpc.aio
 
-from actors.shared.grpc_threads import ensure_threads
+from actors.shared import grpc_server
 from actors.shared.plugins.model import PluginError
 from actors.shared.relay import MAX_CLIENTS
 from proto import device_plugin_pb2 as api
@@ -36,14 +37,7 @@ class RegistrationService(stubs.RegistrationServicer):
 
 
 async def serve(registration: Registration, path: str) -> grpc.aio.Server:
-    """A server of it on a Unix socket. Raises OSError when it cannot be bound, or without room for threads."""
+    """Start the server of it on a Unix socket. Raises OSError, as `grpc_server.serve`."""
     options = [("grpc.max_receive_message_length", MOST_BYTES), ("grpc.max_concurrent_streams", CALLS_OF_A_CONNECTION)]
-    ensure_threads()
-    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE, options=options)
-    stubs.add_RegistrationServicer_to_server(RegistrationService(registration), server)
-    try:
-        server.add_insecure_port(f"unix://{path}")
-    except RuntimeError as error:
-        raise OSError(f"cannot listen on {path}: {error}") from error
-    await server.start()
-    return server
+    add = partial(stubs.add_RegistrationServicer_to_server, RegistrationService(registration))
+    return await grpc_server.serve(path, add, CALLS_AT_ONCE, options)

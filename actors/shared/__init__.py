@@ -7,6 +7,7 @@ config/              the configuration of the agent: how it is read, merged and 
 cri/                 the container runtime interface (CRI v1): the client, and the runtime's answers as small values
 declaration.py       an actor's declaration: the tree and every table about actors are derived from it
 fnv.py               FNV-1a, the hash of the kubelet's checksums and UIDs
+grpc_server.py       a gRPC server on a Unix socket
 grpc_threads.py      room for the threads of gRPC's library, looked for before it starts them
 hardware/            the values that the managers of CPUs, memory and devices exchange, also with the pod workers
 http_get/            the HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification
@@ -18,7 +19,7 @@ linux/               Linux interfaces that Python lacks: mount, openat2, mountin
 metrics/             every metric of the agent: name, type, HELP, labels, buckets
 pacing.py            splits long loops over users' data, so that the actor's loop serves other work in between
 plugins/             plugins that register by a socket in the directory plugins_registry: storage, devices
-pod_inventory.py     the pod inventory: the pods of all workers, from their KnownPods
+pod_inventory.py     the pod inventory: the pods of all shards, from their ShardPods
 pod_records.py       the kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`
 relay.py             a Unix socket that starts its gRPC server for the first client
 repeated_save.py     saves a file that is written on a change only, again until it is written

@@ -5,10 +5,10 @@ content is used. As in the kubelet, a pod that is gone is removed from it only w
 from __future__ import annotations
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
-from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import with_resources
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordText, read, record_of, with_limits_of_pod
 from actors.shared.state_files import CopiedFile, StateFiles
 
@@ -57,7 +57,7 @@ class PodResourceRecords:
         allocated, actuated = self._allocated.records.get(uid), self._actuated.records.get(uid)
         if allocated is None or allocated.ResizeUnderWay is not True or actuated is None:
             return pod
-        return _with_resources(pod, actuated)
+        return _recorded(pod, actuated)
 
     def forget(self, uid: str) -> None:
         """Forget the pod, which is gone."""
@@ -69,17 +69,11 @@ class PodResourceRecords:
         return {*self._allocated.records, *self._actuated.records}
 
 
-def _with_resources(pod: Pod, record: PodRecord) -> Pod:
+def _recorded(pod: Pod, record: PodRecord) -> Pod:
     """A container that the record does not name keeps its resources, and so does the pod as a whole."""
-
-    def each(containers: list[Container]) -> list[Container]:
-        known = record.containers
-        return [replace(one, resources=known.get(one.name, one.resources)) for one in containers]
-
-    spec, whole = pod.spec, record.PodLevelResources
-    whole = whole if isinstance(whole, ResourceRequirements) else spec.resources
-    spec = replace(spec, containers=each(spec.containers), initContainers=each(spec.initContainers), resources=whole)
-    return replace(pod, spec=spec)
+    known, whole = record.containers, record.PodLevelResources
+    of_pod = whole if isinstance(whole, ResourceRequirements) else pod.spec.resources
+    return with_resources(pod, lambda one: known.get(one.name, one.resources), of_pod)
 
 
 def _without_resize(record: PodRecord) -> PodRecord:

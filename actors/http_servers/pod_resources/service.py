@@ -11,7 +11,7 @@ import grpc.aio
 
 from actors.container_manager.messages import CONTAINER_MANAGER, GetExclusiveHardware
 from actors.device_manager.messages import DEVICE_MANAGER, Devices, GetDevices, ListedDevices
-from actors.shared.grpc_threads import ensure_threads
+from actors.shared import grpc_server
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.token_bucket import TokenBucket
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, all_pages
@@ -30,17 +30,13 @@ CALLS_AT_ONCE: Final = 64
 
 
 async def serve(service: PodResources, path: str) -> grpc.aio.Server:
-    """Start the gRPC server on a Unix socket. Raises OSError: it cannot be bound, or there is no room for threads."""
-    ensure_threads()
-    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
-    stubs.add_PodResourcesListerServicer_to_server(service, server)
-    server.add_generic_rpc_handlers((_v1alpha1(service),))
-    try:
-        server.add_insecure_port(f"unix://{path}")
-    except RuntimeError as error:
-        raise OSError(f"cannot listen on {path}: {error}") from error
-    await server.start()
-    return server
+    """Start the server of both versions of the API on a Unix socket. Raises OSError, as `grpc_server.serve`."""
+
+    def add(server: grpc.aio.Server) -> None:
+        stubs.add_PodResourcesListerServicer_to_server(service, server)
+        server.add_generic_rpc_handlers((_v1alpha1(service),))
+
+    return await grpc_server.serve(path, add, CALLS_AT_ONCE)
 
 
 def _v1alpha1(service: PodResources) -> grpc.GenericRpcHandler[Any, Any]:

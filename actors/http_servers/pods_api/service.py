@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import grpc
 import grpc.aio
 
-from actors.shared.grpc_threads import ensure_threads
+from actors.shared import grpc_server
 from actors.shared.token_bucket import TokenBucket
 from proto import pods_api_pb2 as api
 from proto import pods_api_pb2_grpc as stubs
@@ -44,16 +45,8 @@ class RefusedCall(Exception):
 
 
 async def serve(service: PodsApi, path: str) -> grpc.aio.Server:
-    """Start the gRPC server on a Unix socket. Raises OSError: it cannot be bound, or there is no room for threads."""
-    ensure_threads()
-    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
-    stubs.add_PodsServicer_to_server(service, server)
-    try:
-        server.add_insecure_port(f"unix://{path}")
-    except RuntimeError as error:
-        raise OSError(f"cannot listen on {path}: {error}") from error
-    await server.start()
-    return server
+    """Start the server of it on a Unix socket. Raises OSError, as `grpc_server.serve`."""
+    return await grpc_server.serve(path, partial(stubs.add_PodsServicer_to_server, service), CALLS_AT_ONCE)
 
 
 class PodsApi(stubs.PodsServicer):

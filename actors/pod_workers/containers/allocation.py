@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.shared.cri.model import CriContainer
+from actors.shared.kube import pods
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
@@ -64,23 +65,12 @@ def _amount(quantity: object) -> object:
 
 
 def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> Pod:
-    """The pod with these resources instead of its spec's."""
+    """The pod with these resources instead of its spec's. A container that has none here keeps its claims only."""
 
-    def each(containers: list[Container]) -> list[Container]:
-        return [
-            msgspec.structs.replace(
-                one, resources=allocated.get(one.name, ResourceRequirements(claims=one.resources.claims))
-            )
-            for one in containers
-        ]
+    def given(one: Container) -> ResourceRequirements:
+        return allocated.get(one.name, ResourceRequirements(claims=one.resources.claims))
 
-    spec = msgspec.structs.replace(
-        pod.spec,
-        containers=each(pod.spec.containers),
-        initContainers=each(pod.spec.initContainers),
-        resources=allocated.get(POD_LEVEL, pod.spec.resources),
-    )
-    return msgspec.structs.replace(pod, spec=spec)
+    return pods.with_resources(pod, given, allocated.get(POD_LEVEL, pod.spec.resources))
 
 
 def made_with(instance: CriContainer) -> ResourceRequirements | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from .container import Container
+from msgspec.structs import replace
+
+from .container import Container, ResourceRequirements
 from .meta import Quantity
 from .names import (
     CONFIG_MIRROR,
@@ -67,6 +69,21 @@ def all_containers(pod: Pod) -> Iterator[Container]:
     yield from pod.spec.initContainers
     yield from pod.spec.containers
     yield from pod.spec.ephemeralContainers
+
+
+def with_resources(
+    pod: Pod, of_container: Callable[[Container], ResourceRequirements], of_pod: ResourceRequirements | None
+) -> Pod:
+    """The pod with other resources: those of its init and regular containers, and its pod-level ones."""
+
+    def each(containers: list[Container]) -> list[Container]:
+        return [replace(one, resources=of_container(one)) for one in containers]
+
+    spec = pod.spec
+    changed = replace(
+        spec, containers=each(spec.containers), initContainers=each(spec.initContainers), resources=of_pod
+    )
+    return replace(pod, spec=changed)
 
 
 def container_field(pod: Pod, name: str) -> str:

@@ -5,14 +5,12 @@ A pod without pod-level resources has the sum of its containers, with its overhe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-import msgspec
-
-from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import amount, limits_with_overhead, pod_requests
+from actors.shared.kube.pods import amount, limits_with_overhead, pod_requests, with_resources
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.quantity_text import written
 from actors.shared.pod_records import POD_LEVEL
@@ -62,20 +60,8 @@ def _applied_resources(pod: Pod, phase: str) -> ResourceRequirements:
 def _with_actual(pod: Pod, actual: Mapping[str, ResourceRequirements]) -> Pod:
     if not actual:
         return pod
-
-    def current(containers: Sequence[Container]) -> list[Container]:
-        return [
-            msgspec.structs.replace(one, resources=actual[one.name]) if one.name in actual else one
-            for one in containers
-        ]
-
-    spec = msgspec.structs.replace(
-        pod.spec,
-        containers=current(pod.spec.containers),
-        initContainers=current(pod.spec.initContainers),
-        resources=actual.get(POD_LEVEL, pod.spec.resources),
-    )
-    return msgspec.structs.replace(pod, spec=spec)
+    of_pod = actual.get(POD_LEVEL, pod.spec.resources)
+    return with_resources(pod, lambda one: actual.get(one.name, one.resources), of_pod)
 
 
 def _of_cgroup(amounts: dict[str, int], own: Mapping[str, Quantity]) -> dict[str, int]:

@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from actors.shared.kube.codec import decode_pod, encode
-from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_field, container_requests, grace_period, pod_requests, qos_class
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.pod import Pod, PodSpec
+from actors.shared.kube.pods import (
+    container_field,
+    container_requests,
+    grace_period,
+    pod_requests,
+    qos_class,
+    with_resources,
+)
 
 
 def container(name: str, requests: dict[str, Any] | None = None, limits: Any = None, **fields: Any) -> dict[str, Any]:
@@ -91,3 +99,20 @@ def test_the_place_of_a_container_in_the_pod_is_that_of_its_kind() -> None:
     assert container_field(odd, "app") == "spec.containers{app}"
     assert container_field(odd, "first") == "spec.initContainers{first}"
     assert container_field(odd, "debugger") == "spec.ephemeralContainers{debugger}"
+
+
+def test_other_resources_are_those_of_init_and_regular_containers_and_of_the_pod() -> None:
+    def asks(cpu: str) -> ResourceRequirements:
+        return ResourceRequirements(requests={"cpu": cpu})
+
+    spec = PodSpec(
+        containers=[Container(name="a", image="i", resources=asks("1")), Container(name="b", image="i")],
+        initContainers=[Container(name="c", resources=asks("2"))],
+        resources=asks("3"),
+    )
+    given = {"a": asks("4"), "c": asks("5")}
+    changed = with_resources(Pod(spec=spec), lambda one: given.get(one.name, one.resources), None).spec
+    found = [(one.name, one.resources.requests.get("cpu")) for one in (*changed.containers, *changed.initContainers)]
+    assert found == [("a", "4"), ("b", None), ("c", "5")]
+    assert changed.containers[0].image == "i"
+    assert changed.resources is None
