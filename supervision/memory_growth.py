@@ -1,4 +1,4 @@
-"""By how much each input has made an actor's process grow, so that a death for want of memory is blamed on the input
+"""By how much each input has made an actor's process grow, so that a death for lack of memory is blamed on the input
 that caused it, if any, and not on what happened to be in hand. Sizes are KiB."""
 
 from __future__ import annotations

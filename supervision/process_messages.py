@@ -89,7 +89,7 @@ class Exited(Message, frozen=True):
     """Traceback, hang stack, or memory figures; never a message body."""
     uptime: float = 0.0
     memory_bytes: int = 0
-    """The most memory that it had, if it ended for want of memory: above its ceiling, or by the kernel's OOM killer.
+    """The most memory that it had, if it ended for lack of memory: above its ceiling, or by the kernel's OOM killer.
     0 for another end."""
 
 

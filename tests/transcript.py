@@ -1,4 +1,4 @@
-"""python -m tests.transcript: writes the answers in docs/transcript.md anew, of the program as it is (as root).
+"""python -m tests.transcript: rewrites the answers in docs/transcript.md by the program as it is (as root).
 
 `make transcript` runs it. The words around the boxes are kept.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import cast
 
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.linux import oom_score
@@ -165,8 +165,8 @@ class ContainerManager(Actor):
     async def on_release(self, message: ReleasePod, sender: Address) -> PodReleased:
         return PodReleased(message.uid, await self._counted.release(message.uid))
 
-    @on(KnownPods)
-    async def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    async def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         for uid in self._inventory.update(message.worker, message.workers, message.uids):
             self._counted.withdraw(uid, REMOVED)
         await self._cgroups.ready()

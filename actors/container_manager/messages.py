@@ -38,14 +38,14 @@ class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=T
     """Claims for extended resources can be prepared too (gate DRAExtendedResource)."""
     over: bool = False
     """The pod has completed. Nothing is counted or created. The answer is PodAdmitted, or AdmissionFailed if the node
-    ended it, which its worker is told soon."""
+    ended it; its worker soon gets the order with the reason."""
 
 
 class CountRunningPod(Message, frozen=True):
     """From a worker: this pod was admitted and has running containers, so it is counted without any check. A resize of
     it that waits for room is dropped.
 
-    Sent when a new container manager says Hello, before KnownPods, when the containers of a pod are resized, when a
+    Sent when a new container manager says Hello, before ShardPods, when the containers of a pod are resized, when a
     resize is taken back, and when the pod gets another sandbox: its cgroup is made again if it is gone.
     """
 
@@ -224,7 +224,7 @@ class NodeResources(Message, frozen=True):
 
 class AdmissionFailed(Message, frozen=True):
     """The pod may run, but its cgroup could not be made: ask again. Or it was withdrawn before it was admitted (by
-    StopCounting, ReleasePod, or a KnownPods without it); then nothing of it is left, and the worker may ask again."""
+    StopCounting, ReleasePod, or a ShardPods without it); then nothing of it is left, and the worker may ask again."""
 
     uid: str
     message: str

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import cast
 
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.plugins.model import CSI, DEVICE, DRA, PluginHandler
 from actors.shared.plugins.watch import PluginWatch
@@ -80,10 +80,10 @@ class DeviceManager(Actor):
             self._claims.tell_all_health()
             self._devices.node.tell_health(everything=True)
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         self._claims.know(message)
-        self._devices.known_pods(message.worker, message.workers, message.uids)
+        self._devices.shard_pods(message.worker, message.workers, message.uids)
 
     @on(GetPlugin)
     async def on_get_plugin(self, message: GetPlugin, sender: Address) -> PluginAtSocket:

@@ -112,7 +112,7 @@ class DeviceService:
         served = {*allocated, *(name for name in request.amounts if name in self._inventory)}
         return DevicesAllocated(allocation, sorted(served))
 
-    def known_pods(self, worker: str, workers: int, uids: list[str]) -> None:
+    def shard_pods(self, worker: str, workers: int, uids: list[str]) -> None:
         for uid in self._holders.find_unknown(worker, workers, uids, self._holdings.uids):
             self._actor.log.info("no worker has the pod %s any more: its devices are free", uid)
             self.release(uid)

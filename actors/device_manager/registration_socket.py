@@ -64,7 +64,7 @@ class RegistrationSocket:
         self._tell("")
 
     async def _look(self) -> None:
-        """Make the socket again if it was removed: plugins register anew when it appears."""
+        """Make the socket again if it was removed: plugins register again when it appears."""
         if self._relay.removed:
             self._actor.log.warning("%s was removed: it is made again", f"{self._agent.device_plugins_dir}/{SOCKET}")
             self._relay.stop_listening()

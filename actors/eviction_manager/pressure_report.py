@@ -31,8 +31,8 @@ class PressureReport:
     def __init__(self, tell: Callable[[ServiceState], None], clock: Callable[[], float]) -> None:
         self._tell, self._clock = tell, clock
         self._seen: dict[str, SignalObservation] = {}
-        self._told: dict[str, str] = {}
-        """The last text of each condition; a missing one: this incarnation has told nothing yet."""
+        self._last_reports: dict[str, str] = {}
+        """The last text of each condition; a missing one: this incarnation has sent none yet."""
 
     def observed(
         self, conditions: Collection[str], met: Sequence[Threshold], signals: Mapping[str, SignalObservation]
@@ -42,8 +42,8 @@ class PressureReport:
         self._seen |= signals
         for name in CONDITIONS:
             told = text(name, met, self._seen) if name in conditions else ""
-            if self._told.get(name) != told:
-                self._told[name] = told
+            if self._last_reports.get(name) != told:
+                self._last_reports[name] = told
                 self._tell(ServiceState(name, told, self._clock(), _relief(name, told)))
 
 

@@ -13,7 +13,7 @@ from typing import cast
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
-from actors.pod_workers.messages import KnownPods, worker_of
+from actors.pod_workers.messages import ShardPods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.client import CriClient
@@ -150,8 +150,8 @@ class ImageManager(Actor):
         with self._tracer.within(message.traceparent):
             return await self._quarantine.run(message.image, given, self._pulls.ensure(message))
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         """Forget the pods that this shard no longer has."""
         known = set(message.uids)
         self._pulls.retain(lambda uid: uid in known or worker_of(uid, message.workers) != message.worker)

@@ -200,7 +200,7 @@ class PullRecords:
         return dict(self._records)
 
     async def forget(self, gone: Mapping[str, ImagePulledRecord]) -> None:
-        """The images of these records are gone. A record that a pull has made anew since stays."""
+        """The images of these records are gone. A record that a pull has made again since stays."""
         removed = [ref for ref, record in gone.items() if self._records.get(ref) is record]
         for ref in removed:
             del self._records[ref]

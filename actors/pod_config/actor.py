@@ -13,8 +13,8 @@ from typing import cast
 
 from actors.pod_workers.messages import (
     DesiredPods,
-    KnownPods,
     PodOperation,
+    ShardPods,
     WantedPod,
     is_pod_worker,
     pod_workers,
@@ -153,8 +153,8 @@ class PodConfig(Actor):
         seconds = grace_period(codec.decode_pod(pod.data)) + END_SLACK_SECONDS
         self.after(seconds, lambda: self._send(self._conflicts.give_up(uid)))
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         """The pod inventory of a worker. When it no longer has an old pod, the new pod with its name starts."""
         self._send(self._conflicts.inventory_reported(message.worker, message.uids))
 

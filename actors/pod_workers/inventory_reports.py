@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from supervision.actor import Actor
 from supervision.addresses import ActorName
 
-from .messages import KnownPods
+from .messages import ShardPods
 
 
 class InventoryReports:
@@ -33,7 +33,7 @@ class InventoryReports:
             return
         self._reported = uids
         for name in self._consumers:
-            self._actor.tell(name, KnownPods(self._actor.name, self._shards, uids), deadline=30.0)
+            self._actor.tell(name, ShardPods(self._actor.name, self._shards, uids), deadline=30.0)
 
     def report_soon(self) -> None:
         """Report once for all changes so far, because dozens of pods may come and go together."""

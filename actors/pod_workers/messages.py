@@ -87,7 +87,7 @@ class PodRuntimeChanged(Message, frozen=True):
 
 
 class PodRuntimeUnreadable(Message, frozen=True):
-    """From pleg, with each relist until PodRuntimeChanged: the runtime does not tell the state of the pod."""
+    """From pleg, with each relist until PodRuntimeChanged: the runtime does not report the state of the pod."""
 
     uid: str
     error: str
@@ -165,10 +165,10 @@ class RetryMounts(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
-class KnownPods(Message, frozen=True):
-    """From each shard, on change and on Hello, once its sources are ready: the pods of that shard that may still have
-    anything on the node (cgroup, volumes, containers). Receivers may clean up what belongs to no known pod once every
-    shard has reported."""
+class ShardPods(Message, frozen=True):
+    """From each shard, on change and on Hello, once its sources are ready: its part of the pod inventory, the pods that
+    may still have anything on the node (cgroup, volumes, containers). Once every shard has reported, receivers may
+    remove what belongs to no pod of the inventory."""
 
     worker: str
     workers: int

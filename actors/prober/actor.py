@@ -15,7 +15,7 @@ from typing import cast
 import msgspec
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, MAX_EVENT_TEXT
-from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
+from actors.pod_workers.messages import ProbeVerdict, ShardPods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.input_quarantine import InputQuarantine, label_of
@@ -124,8 +124,8 @@ class Prober(Actor):
         for key in known.probes if known is not None else ():
             self._arrange(key)
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         """A pod that was withdrawn while its worker was away is forgotten: the next incarnation no longer reports it.
 
         A pod that this incarnation has sent stays until it reports the removal, because its list may be older.

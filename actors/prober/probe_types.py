@@ -21,7 +21,7 @@ PROBE_TYPES: Final[tuple[type[ProbeType[Any]], ...]] = (
     GrpcProbe,
 )
 TRIES: Final = 3
-"""Runs in a row, at once, of a probe that errs."""
+"""Runs in a row, at once, of a probe that ends with an error."""
 
 
 class ProbeTypes:
@@ -44,7 +44,7 @@ class ProbeTypes:
         return found is not None and found[0].needs_pod_ip(found[1])
 
     async def run(self, probe: Probe, subject: Subject) -> ProbeOutcome:
-        """The outcome; a probe that errs is run again at once."""
+        """The outcome; a probe that ends with an error is run again at once."""
         outcome = error("missing probe handler")
         found = self.of(probe)
         if found is None:

@@ -65,7 +65,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     fed_by_joined: tuple[ActorName, ...] = ()
     """The same for an agent that joins a cluster."""
     pod_inventory: bool = False
-    """Every shard sends it its pods (KnownPods), on change and on Hello."""
+    """Every shard sends it its pods (ShardPods), on change and on Hello."""
     preload: tuple[str, ...] = ()
     """Modules that the fork server imports before the first fork, besides the actor's own."""
     preload_joined: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The pod inventory: the pods of all workers, from their KnownPods. Pure."""
+"""The pod inventory: the pods of all shards, from their ShardPods. Pure."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import msgspec
 from actors.api_clients.event_client.messages import EVENT_CLIENT
 from actors.http_servers.messages import PODS_SERVER
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.pod_inventory import PodInventory
@@ -149,8 +149,8 @@ class StatusManager(Actor):
         self._devices.health(message)
         self._refresh(message.uid)
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         """Drop the pods that their own worker does not list: a worker that was killed could not report their end. The
         list is newer than every report that the worker sent before it.
         """

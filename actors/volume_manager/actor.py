@@ -15,7 +15,7 @@ from typing import Final, cast
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.api_clients.kube_client.messages import ObjectChanged, TrustBundlesChanged
 from actors.device_manager.messages import DEVICE_MANAGER, GetPlugin
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.keyed_locks import KeyedLocks
@@ -246,6 +246,6 @@ class VolumeManager(Actor):
     def on_trust_bundles(self, message: TrustBundlesChanged, sender: Address) -> None:
         self._refresh.trust_bundles_changed()
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+    @on(ShardPods)
+    def on_shard_pods(self, message: ShardPods, sender: Address) -> None:
         self._orphans.pods_reported(message.worker, message.workers, message.uids)

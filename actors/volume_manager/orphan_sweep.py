@@ -50,7 +50,7 @@ class OrphanSweep:
         self._reported.order(uid)
 
     def pods_reported(self, worker: str, workers: int, uids: list[str]) -> None:
-        """Apply a worker's KnownPods: forget the mounts of pods that no worker has."""
+        """Apply a worker's ShardPods: forget the mounts of pods that no worker has."""
         self._reported.report(worker, workers, uids)
         for uid in self._mounts.uids:
             self.forget_orphan(uid)

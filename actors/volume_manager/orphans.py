@@ -22,7 +22,7 @@ class ReportedPods:
         self._ordered: frozenset[str] = frozenset()
 
     def report(self, worker: str, workers: int, uids: Iterable[str]) -> None:
-        """Apply the KnownPods of one of `workers` workers."""
+        """Apply the ShardPods of one of `workers` workers."""
         self._inventory.update(worker, workers, uids)
         self._ordered = frozenset(uid for uid in self._ordered if worker_of(uid, workers) != worker)
 

@@ -37,13 +37,13 @@ class Heartbeat:
         self._port, self._inbox, self._runner = port, inbox, runner
         self._loop = asyncio.get_running_loop()
         self._descriptors = Descriptors()
-        self._told: str | None = ""
-        """What was told last; None: nothing by this incarnation, while what the last one told still counts."""
+        self._last_report: str | None = ""
+        """What was reported last; None: this incarnation has reported nothing, and the last one's counts."""
         UNWRITTEN.clear()
 
     def connected(self) -> None:
-        """The fork server can be told something."""
-        self._told = None
+        """The fork server can receive reports."""
+        self._last_report = None
 
     def beat(self) -> None:
         """Beat now, and then periodically."""
@@ -60,8 +60,8 @@ class Heartbeat:
     def _tell_unwritten(self) -> None:
         """Tell what `supervise status` says of the files of this actor."""
         text, since = UNWRITTEN.report()
-        if text != self._told:
-            self._told = text
+        if text != self._last_report:
+            self._last_report = text
             self._port.actor_send(Address(FORK_SERVER), ServiceState(SERVICE, text, since, REMEDY if text else ""))
 
     def report(self) -> None:

@@ -18,7 +18,7 @@ import pytest
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources, PodAdmitted
 from actors.pod_config.sources.api_source import ApiSource
-from actors.pod_workers.messages import KnownPods, PodOperation
+from actors.pod_workers.messages import PodOperation, ShardPods
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
 from actors.prober.outcome import ProbeOutcome
@@ -269,7 +269,7 @@ async def test_no_malformed_pod_ends_the_status_manager(tmp_path):
             runtime = PodRuntime(uid=UID, sandboxes=[box], containers=[ran], at=float(at))
             seen.append(PodObserved(UID, data, stage, runtime=runtime))  # type: ignore[arg-type]
         harness = Harness(StatusManager, name="status_manager", context=agent)
-        answers.append(await told(harness, *seen, KnownPods("w", 1, [UID]), GetPods(), what=what))
+        answers.append(await told(harness, *seen, ShardPods("w", 1, [UID]), GetPods(), what=what))
     assert all(isinstance(one, Pods) and b"terminated" in one.data for one in answers), "each has a status"
 
 

@@ -23,7 +23,7 @@ WAIT_SECONDS = 180.0
 
 
 class JoinedBench:
-    """One cluster, one node that is started anew in each round."""
+    """One cluster, one node that is started again in each round."""
 
     def __init__(self, runtime: RealRuntime, plan: Plan, say: Callable[[str], None]) -> None:
         self._runtime, self._plan, self._say = runtime, plan, say

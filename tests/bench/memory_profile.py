@@ -1,5 +1,5 @@
 """`make memory-profile`: records what the actors run, on a node of its own and as a node of a cluster, and writes the
-files of actors/agent/memory_profile anew."""
+files of actors/agent/memory_profile again."""
 
 from __future__ import annotations
 

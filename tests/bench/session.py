@@ -60,7 +60,7 @@ class Sample:
 
 
 class Session:
-    """One runtime, one agent that is started anew in each round."""
+    """One runtime, one agent that is started again in each round."""
 
     def __init__(self, runtime: RealRuntime, plan: Plan, say: Callable[[str], None]) -> None:
         self._runtime, self._plan, self._say = runtime, plan, say

@@ -92,7 +92,7 @@ class Watching:
 
     # -- a log ------------------------------------------------------------------------------------------------------
     def _follow_a_log(self) -> None:
-        """Until it ends, as it does with the server, its node server or the runtime; then anew."""
+        """Until it ends, as it does with the server, its node server or the runtime; then once more."""
         if self.away:
             return
         kubeconfig = f"--kubeconfig={self._joined.cluster.admin}"

@@ -326,7 +326,7 @@ ROWS = [
     ),
     Row(
         "a static pod with restartPolicy Never that is put back runs again",
-        "subsystems 4: a create for a terminating UID starts anew",
+        "subsystems 4: a create for a terminating UID starts again",
         {},
         (
             manifest(restartPolicy="Never", terminationGracePeriodSeconds=2),

@@ -51,7 +51,7 @@ def removed() -> Step:
 
 
 def rebooted() -> Step:
-    """The machine starts anew: the runtime knows the pod, of which nothing runs."""
+    """The machine starts again: the runtime knows the pod, of which nothing runs."""
 
     async def step(on: Situation) -> None:
         for container in list(on.fake.world.containers.values()):
@@ -251,7 +251,7 @@ ROWS = [
         ),
     ),
     Row(
-        "an eviction outlives a restart of the agent: the pod does not begin anew",
+        "an eviction outlives a restart of the agent: the pod does not begin again",
         issue(105358),
         pod(c("a", lifecycle={"preStop": {"sleep": {"seconds": 5}}}), activeDeadlineSeconds=5),
         (

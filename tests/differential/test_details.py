@@ -473,7 +473,7 @@ ROWS = [
         (deleted(5), waits(8), asked("StopContainer a 2"), gone()),
     ),
     Row(
-        "a sandbox of which the network is gone is made anew",
+        "a sandbox of which the network is gone is made again",
         "util.go, PodSandboxChanged",
         pod(),
         (
@@ -485,7 +485,7 @@ ROWS = [
         ),
     ),
     Row(
-        "a container is created anew with the number of its logs",
+        "a container is created again with the number of its logs",
         "kuberuntime_container.go, calcRestartCountByLogDir",
         pod(),
         (made("a", {"log_path": "a/0.log", "metadata.attempt": 0}), ends("a", 1), made("a", {"log_path": "a/1.log"})),

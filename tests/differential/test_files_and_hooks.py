@@ -184,7 +184,7 @@ ROWS = [
     ),
     Row(
         "a static pod whose file is removed and written again at once starts again",
-        "subsystems 4: a create for a terminating UID starts anew",
+        "subsystems 4: a create for a terminating UID starts again",
         {},
         (
             manifest(),

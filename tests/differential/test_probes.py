@@ -322,7 +322,7 @@ ROWS = [
         (said(re.compile(f'Warning Unhealthy a: Readiness probe failed: Get "http://127.0.0.1:{CLOSED}/".*')),),
     ),
     Row(
-        "a restarted container is probed anew",
+        "a restarted container is probed again",
         PROBES,
         pod(c("a", readinessProbe=probe("true", initialDelaySeconds=2))),
         (

@@ -401,7 +401,7 @@ ROWS = [
         (ends("a", 0), waits(200), shows({"phase": "Succeeded"}), asked_times("RunPodSandbox", 1)),
     ),
     Row(
-        "a sandbox that was lost is made anew, with its containers",
+        "a sandbox that was lost is made again, with its containers",
         "subsystems 8.1",
         pod(),
         (

@@ -63,7 +63,7 @@ class Site(JoinedView):
 
     # -- the agent ------------------------------------------------------------------------------------------------
     def configure(self, **more: object) -> None:
-        """Write its configuration anew, with these fields changed."""
+        """Write its configuration again, with these fields changed."""
         self.machine.write(CONFIG, yaml.safe_dump({**CONFIGURATION, **more}), "0600")
 
     def unit(self, name: str) -> str:

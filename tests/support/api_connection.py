@@ -37,7 +37,7 @@ class SeenEvent:
 
 @dataclass
 class Watched:
-    """What a watch told so far. It goes on over faults of the server; what was lost between is listed anew."""
+    """What a watch told so far. It goes on over faults of the server; what was lost between is listed again."""
 
     path: str
     query: dict[str, str]

@@ -255,7 +255,7 @@ def _device(name: str, health: str) -> api.Device:
 
 
 def main(root_dir: str, resource: str, *devices: str) -> None:
-    """Serve until killed; register anew whenever kubelet.sock is made again, as vendors' plugins do."""
+    """Serve until killed; register again whenever kubelet.sock is made again, as vendors' plugins do."""
     plugin = FakeDevicePlugin(root_dir, resource, dict.fromkeys(devices, HEALTHY))
     known: tuple[int, int] | None = None
     while True:

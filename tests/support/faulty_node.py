@@ -34,7 +34,7 @@ RUNTIME_SECONDS = 60.0
 """So long the runtime may be away while it is started again."""
 NODE_NAME = "bench"
 SHUTDOWN = "1s"
-"""No longer than any logind waits by itself: nothing of this machine is configured anew."""
+"""No longer than any logind waits by itself: the configuration of this machine stays as it is."""
 
 
 class FaultyNode(Node):

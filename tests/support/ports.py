@@ -152,7 +152,7 @@ class HarnessWorld:
 
 @contextlib.asynccontextmanager
 async def world(kind: str, directory: Path, actor: Actor, answers: dict[type, Message]) -> AsyncIterator[World]:
-    """`kind`: `harness` or `real`. The actor is made anew from the class of `actor` in the harness."""
+    """`kind`: `harness` or `real`. The actor is made from the class of `actor` in the harness."""
     if kind == "harness":
         harness = Harness(type(actor), name="actor")
         for question, answer in answers.items():

@@ -17,7 +17,7 @@ SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 
 
 class RealCluster:
-    """Everything by kubectl. Each test that joins has the node made anew; the last Node object is left for the
+    """Everything by kubectl. Each test that joins has the node made again; the last Node object is left for the
     cluster's owner."""
 
     def __init__(self, admin: str, folder: Path) -> None:

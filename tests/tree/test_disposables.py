@@ -118,7 +118,7 @@ def test_no_process_of_the_tree_leaves_a_core_dump_and_a_program_has_the_limit_o
 
 
 def test_what_the_fork_server_and_actors_ignore_is_not_ignored_by_the_programs_that_they_start(tmp_path: Path) -> None:
-    """Else `timeout` of a shell script ends nothing, and a container has the signals of the agent."""
+    """Otherwise `timeout` of a shell script ends nothing, and a container has the signals of the agent."""
     with fork_server_running(f"{HERE}:status", tmp_path / "run", ready=False) as fork_server:
         fork_server.wait(lambda: "SigCgt" in _text(tmp_path / "status"), "the program of the fork server has run")
         assert _signals(_text(tmp_path / "status"), "SigIgn") & OF_THE_AGENT == set()

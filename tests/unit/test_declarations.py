@@ -17,7 +17,7 @@ from actors.config_controller.messages import CONFIG_CONTROLLER
 from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.image_manager.messages import IMAGE_MANAGER
 from actors.pod_config.messages import POD_CONFIG
-from actors.pod_workers.messages import KnownPods, pod_workers
+from actors.pod_workers.messages import ShardPods, pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -63,7 +63,7 @@ def test_the_feeder_of_an_actor_answers_its_hello(declaration: Declaration):
 
 @EACH
 def test_an_actor_wants_the_pod_inventory_when_it_handles_it(declaration: Declaration):
-    assert (KnownPods in class_of(declaration)._handlers) is declaration.pod_inventory
+    assert (ShardPods in class_of(declaration)._handlers) is declaration.pod_inventory
 
 
 def test_no_actor_sends_hello_by_itself():

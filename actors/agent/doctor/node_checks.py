@@ -57,7 +57,7 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
 
 
 def registration(api: Any, node: str, *, running: bool = True) -> Iterator[Finding]:
-    """The node object and its conditions. `running`: an agent runs here, else nobody tells of the node."""
+    """The node object and its conditions. `running`: an agent runs here, otherwise nobody reports about the node."""
     from kubernetes import client
 
     try:

@@ -1,4 +1,4 @@
-"""The messages of the event client: events of objects, told by any actor, and what was told lately."""
+"""The messages of the event client: the events of objects, from any actor, and the question for the latest ones."""
 
 from __future__ import annotations
 

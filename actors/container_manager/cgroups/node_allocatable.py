@@ -50,8 +50,8 @@ class NodeAllocatableCgroups:
         self._warnings = warnings
         self._reported = set[str]()
         """The limits that an event of the node has already reported."""
-        self._told: str | None = None
-        """What `supervise status` was told; None: nothing by this incarnation."""
+        self._last_report: str | None = None
+        """The last report to `supervise status`; None: this incarnation has sent none."""
 
     async def enforce(self) -> None:
         try:
@@ -72,8 +72,8 @@ class NodeAllocatableCgroups:
 
     def _tell(self, text: str) -> None:
         """Tell what `supervise status` says of the cgroups; '' for nothing."""
-        if text != self._told:
-            self._told = text
+        if text != self._last_report:
+            self._last_report = text
             self._actor.tell(FORK_SERVER, ServiceState(SERVICE, text, time.monotonic()))
 
     def _hold_reserved(self) -> None:

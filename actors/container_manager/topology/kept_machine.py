@@ -43,7 +43,7 @@ def _kept(file: StateFile[MachineTopology], log: Log) -> MachineTopology | None:
     try:
         return file.load()
     except (OSError, DamagedError) as error:
-        log.warning("the CPUs and memory of the machine are read anew: %s", error_text(error))
+        log.warning("the CPUs and memory of the machine are read again: %s", error_text(error))
         return None
 
 

@@ -16,7 +16,7 @@ from actors.device_manager.messages import (
     PodClaims,
     PrepareClaims,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
@@ -100,7 +100,7 @@ class ResourceClaims:
         return ClaimsUnprepared(uid)
 
     # -- pods that no worker has ---------------------------------------------------------------------------------------
-    def know(self, message: KnownPods) -> None:
+    def know(self, message: ShardPods) -> None:
         self._inventory.update(message.worker, message.workers, message.uids)
 
     async def reconcile(self) -> None:

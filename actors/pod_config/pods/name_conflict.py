@@ -50,7 +50,7 @@ class NameConflicts:
         return passed
 
     def inventory_reported(self, worker: str, uids: Collection[str]) -> list[PodOperation]:
-        """Apply the pod inventory of a worker (KnownPods). Returns the operations that can be sent now."""
+        """Apply the pod inventory of a worker (ShardPods). Returns the operations that can be sent now."""
         removed = self._present.get(worker, set()) - set(uids)
         self._present[worker] = set(uids)
         for uid in removed:

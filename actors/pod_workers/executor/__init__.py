@@ -27,7 +27,7 @@ spans.py               tracing spans of a pod worker; names and attributes are t
 starts.py              starts sandboxes and containers of a pod
 termination.py         stops the containers and sandboxes of a pod, and reports it
 unlisted_pods.py       start and end of pods with running containers that the runtime does not list
-unreadable_status.py   when an event tells that the runtime does not tell the state of a pod
+unreadable_status.py   when an event says that the runtime does not report the state of a pod
 user_ids.py            asks for the IDs of a pod with a user namespace
 volumes.py             the volumes of a running pod
 """

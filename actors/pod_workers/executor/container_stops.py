@@ -56,7 +56,7 @@ class StopFailure(msgspec.Struct, frozen=True):
     text: str
     """In the form of the kubelet's synchronization errors."""
     hangs: bool
-    """The deadline of the call is over: the grace period has been for long."""
+    """The call's deadline has passed, long after the grace period."""
 
 
 async def terminate_all(

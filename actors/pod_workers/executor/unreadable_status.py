@@ -1,6 +1,6 @@
-"""A pod of which the runtime does not tell the state: an event says so, as in the kubelet with each synchronization.
+"""A pod whose state the runtime does not report: an event says so, as in the kubelet with each synchronization.
 
-A runtime that is about to end, or that removes a container, errs for a moment: that is not told."""
+A runtime that is about to end, or that removes a container, returns errors for a moment: these cause no event."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def lost_volumes(paths: Mapping[str, str], pod_dir: str) -> list[str]:
 
 
 async def mount_lost(run: Execution, lost: list[str]) -> None:
-    """Mount the pod's volumes again, because these have been removed under it. Else the runtime would make empty
+    """Mount the pod's volumes again, because these have been removed under it. Otherwise the runtime would make empty
     directories in their place. Raises StartFailed, EffectInterrupted."""
     run.services.actor.log.warning("pod %s: volumes %s are gone, they are mounted again", run.state.label, lost)
     question = MountVolumes(run.state.uid, run.state.wanted.data)

@@ -36,7 +36,7 @@ def _restarts(pod: Pod, container: Container) -> bool:
 
 
 def ends_when_lost(pod: Pod, container: Container, lost: LostContainer, *, init: bool) -> bool:
-    """Whether a container that the runtime has lost is not started again: one that must run once would else run
+    """Whether a container that the runtime has lost is not started again: a container that must run once would run
     twice. As in the kubelet, one that ran counts as killed."""
     return not may_restart(pod, container, lost.exit_code, init=init)
 

@@ -3,7 +3,7 @@
     calls = CallsInProgress(actor.after, clock, changed)
     calls.watch()                                   # in the task
 
-Whoever looks at a pod whose start or end does not get on can be told which call it waits for.
+So a pod whose start or end makes no progress can be shown with the call that it waits for.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ def distinct(listed: Iterable[T]) -> list[T]:
 
 
 def has_labels(labels: Mapping[str, str], wanted: Mapping[str, str] | None) -> bool:
-    """Whether an object fits the filter of a list. A runtime that ignores the filter would else have the containers of
-    other pods stopped with one pod."""
+    """Whether an object fits the filter of a list. Without this check, a runtime that ignores the filter would have the
+    containers of other pods stopped with one pod."""
     return all(labels.get(name) == value for name, value in (wanted or {}).items())
 
 

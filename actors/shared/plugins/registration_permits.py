@@ -1,8 +1,8 @@
 """Permits for concurrent registrations of plugins.
 
-Thousands of sockets that accept connections and never speak would else keep all permits taken, and a plugin that works
-would wait for minutes. So a registration has HURRIED_SECONDS while others wait for a permit, and a socket whose last
-registration took long and failed has to wait for one of a few permits of its own kind.
+Otherwise thousands of sockets that accept connections and never speak would keep all permits taken, and a plugin that
+works would wait for minutes. So a registration has HURRIED_SECONDS while others wait for a permit, and a socket whose
+last registration took long and failed has to wait for one of a few permits of its own kind.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def node_ids(node: Obj) -> dict[str, str]:
 
 
 def _ids_text(ids: Mapping[str, str]) -> str:
-    """As the kubelet writes it: each of the two would else write the annotation anew after the other."""
+    """As the kubelet writes it: otherwise each of the two would write the annotation again after the other."""
     return json.dumps(ids, sort_keys=True, separators=(",", ":"))
 
 

@@ -52,7 +52,7 @@ def may_need(claim: PersistentVolumeClaim, size_here: int) -> bool:
 def expansion(claim: PersistentVolumeClaim, volume: PersistentVolume, size_here: int) -> Expansion | None:
     """None: the volume stays as it is (the kubelet's NodeExpander.runPreCheck). Other nodes may have expanded a volume
     that the claim's status shows as expanded: each node of a ReadWriteMany volume does so. Without allocatedResources
-    the controller is an older one, which does not tell whether the nodes must expand the volume."""
+    the controller is an older one, which does not report whether the nodes must expand the volume."""
     size = volume.spec.capacity.get(STORAGE, 0)
     if quantity_value(size) <= size_here:
         return None

@@ -21,7 +21,7 @@ from actors.container_manager.messages import (
     ReleasePod,
     StopCounting,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_tree import CgroupTree
 from supervision.actor import AskError, DisposableError
@@ -229,9 +229,9 @@ async def test_a_cgroup_without_a_pod_delays_admission_until_the_workers_report(
     host.dress("/kubepods/podgone")
     async with host.start() as manager:
         newcomer = manager.post(AdmitPod("u2", pod()))
-        await manager.deliver(KnownPods("pod_workers/worker/0", 2, []))
+        await manager.deliver(ShardPods("pod_workers/worker/0", 2, []))
         assert not newcomer.done()
-        await manager.deliver(KnownPods("pod_workers/worker/1", 2, []))
+        await manager.deliver(ShardPods("pod_workers/worker/1", 2, []))
 
         assert isinstance(await newcomer, PodAdmitted)
 
@@ -283,8 +283,8 @@ async def test_a_cgroup_still_in_use_is_reported_and_tried_again_alone(host):
 
 
 async def told(manager, *uids):
-    await manager.deliver(KnownPods("pod_workers/worker/0", 2, list(uids)))
-    await manager.deliver(KnownPods("pod_workers/worker/1", 2, []))
+    await manager.deliver(ShardPods("pod_workers/worker/0", 2, list(uids)))
+    await manager.deliver(ShardPods("pod_workers/worker/1", 2, []))
 
 
 async def test_a_cgroup_without_a_pod_is_removed_after_every_worker_has_reported_and_a_grace_period(host):

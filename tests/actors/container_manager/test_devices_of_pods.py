@@ -34,7 +34,7 @@ from actors.device_manager.messages import (
     ReleaseDevices,
     ReserveDevices,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.admission.node_object import NodeObject
 from actors.shared.hardware.allocation import NOTHING
 from actors.shared.hardware.hints import TopologyHint
@@ -56,10 +56,10 @@ def thing(uid: str) -> bytes:
 async def test_the_device_manager_gets_no_message_of_pods_without_devices(host: Host) -> None:
     async with host.start() as manager:
         assert isinstance(await admit(manager, "u", pod()), PodAdmitted)
-        await manager.deliver(KnownPods(WORKER, 1, ["u"]))
+        await manager.deliver(ShardPods(WORKER, 1, ["u"]))
         await manager.deliver(StopCounting("u"))
         await manager.deliver(ReleasePod("u"))
-        await manager.deliver(KnownPods(WORKER, 1, []))
+        await manager.deliver(ShardPods(WORKER, 1, []))
         refused = await admit(manager, "large", pod(cpu="100k"))
         assert isinstance(refused, PodRejected)
         assert manager.sent(ReleaseDevices) == []
@@ -134,10 +134,10 @@ async def test_records_of_pods_that_no_worker_has_are_removed(host: Host, monkey
     async with host.start() as manager:
         await admit(manager, "u", pod())
         await admit(manager, "v", pod())
-        await manager.deliver(KnownPods(WORKER, 1, ["u", "v"]))
+        await manager.deliver(ShardPods(WORKER, 1, ["u", "v"]))
         await manager.deliver(StopCounting("u"))
         assert sorted(made[0].uids()) == ["u", "v"]
-        await manager.deliver(KnownPods(WORKER, 1, ["v"]))
+        await manager.deliver(ShardPods(WORKER, 1, ["v"]))
         assert list(made[0].uids()) == ["v"]
 
 
@@ -189,7 +189,7 @@ async def test_a_repeated_admission_is_not_counted_twice(host: Host) -> None:
     data = encode(pod_of({"name": "a", "image": "i", "resources": limits}, uid="u"))
     async with host.start() as manager:
         both = [asyncio.ensure_future(manager.ask(AdmitPod("u", data))) for _ in range(2)]
-        await manager.deliver(KnownPods(WORKER, 1, ["u"]))
+        await manager.deliver(ShardPods(WORKER, 1, ["u"]))
         manager.answer(AllocateDevices, DevicesAllocated(NOTHING, served=[THING]))
         assert [type(answer) for answer in await asyncio.gather(*both)] == [PodAdmitted, PodAdmitted]
         refused = await admit(manager, "v", encode(pod_of(asking("a", most), uid="v")))

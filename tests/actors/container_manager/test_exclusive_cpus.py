@@ -21,7 +21,7 @@ from actors.container_manager.messages import (
     ReleasePod,
     StopCounting,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared import state_files
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import encode
@@ -132,9 +132,9 @@ async def test_the_cpus_of_a_pod_that_ended_unseen_are_shared_once_every_worker_
         await admit(manager, "w", two("w"))
     async with smt.start(**STATIC) as manager:
         await manager.deliver(CountRunningPod("v", two("v")))
-        await manager.deliver(KnownPods(WORKER.format(0), 2, ["w"]))
+        await manager.deliver(ShardPods(WORKER.format(0), 2, ["w"]))
         assert sorted(state(smt)["entries"]) == ["u", "v", "w"]
-        await manager.deliver(KnownPods(WORKER.format(1), 2, []))
+        await manager.deliver(ShardPods(WORKER.format(1), 2, []))
         assert sorted(state(smt)["entries"]) == ["v", "w"]
 
 

@@ -15,7 +15,7 @@ from actors.container_manager.messages import (
     PrepareContainer,
     StopCounting,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.fields.groups import MemoryReservation
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.kube.codec import encode
@@ -58,7 +58,7 @@ async def test_memory_comes_from_as_few_nodes_as_can_be_also_after_a_restart(two
         await manager.deliver(StopCounting("u"))
         assert list(entries(two)) == ["v"]
     async with two.start(**STATIC) as manager:
-        await manager.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        await manager.deliver(ShardPods("pod_workers/worker/0", 1, []))
         assert entries(two) == {}
 
 

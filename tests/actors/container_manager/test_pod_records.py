@@ -19,7 +19,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.container_manager.resizes.pod_resizes import OPEN_SECONDS
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared import state_files
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.pod_records import ACTUATED, ALLOCATED, read
@@ -73,7 +73,7 @@ async def test_records_of_unknown_pods_are_removed(host: Any) -> None:
     async with host.start() as manager:
         for number in range(2):
             worker = f"pod_workers/worker/{number}"
-            await manager.deliver(KnownPods(worker, 2, ["here"]), sender=worker)
+            await manager.deliver(ShardPods(worker, 2, ["here"]), sender=worker)
         await manager.deliver(CountRunningPod("here", sized(20)))
         assert kept(host) == {"here": share(20)}
 

@@ -17,7 +17,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.container_manager.resizes.pod_resizes import OPEN_SECONDS, RETRY_SECONDS
-from actors.pod_workers.messages import KnownPods, ResizeMayFit
+from actors.pod_workers.messages import ResizeMayFit, ShardPods
 from actors.shutdown_manager.messages import NodeShutdown
 from tests.support.managed_host import CORES, admit, pod
 
@@ -68,9 +68,9 @@ async def test_a_deferred_resize_is_reported_as_soon_as_there_is_room(host: Any,
 async def test_a_pod_that_no_worker_has_releases_its_room(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
-        await manager.deliver(KnownPods(WORKER, 1, ["a", "big"]))
+        await manager.deliver(ShardPods(WORKER, 1, ["a", "big"]))
         await grow(manager, "a", 60)
-        await manager.deliver(KnownPods(WORKER, 1, ["a"]))
+        await manager.deliver(ShardPods(WORKER, 1, ["a"]))
         assert may_fit(manager) == ["a"]
 
 

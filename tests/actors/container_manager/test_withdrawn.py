@@ -31,7 +31,7 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.system_bus import BusError, BusObject, DBusReply
@@ -41,7 +41,7 @@ from supervision.testing.harness import Harness
 from tests.support.managed_host import CORES, Host, admit, pod
 
 WORKER = "pod_workers/worker/0"
-WITHDRAWALS = [StopCounting("u1"), ReleasePod("u1"), KnownPods(WORKER, 2, [])]
+WITHDRAWALS = [StopCounting("u1"), ReleasePod("u1"), ShardPods(WORKER, 2, [])]
 CGROUP = "kubepods/besteffort/podu1"
 SLICE = "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podu1.slice"
 
@@ -64,7 +64,7 @@ async def test_a_pod_withdrawn_while_it_waits_for_the_running_ones_leaves_nothin
 ) -> None:
     host.dress("/kubepods/podgone")  # of which nobody has told
     async with host.start() as manager:
-        await manager.deliver(KnownPods(WORKER, 2, ["u1"]))
+        await manager.deliver(ShardPods(WORKER, 2, ["u1"]))
         waiting = manager.post(AdmitPod("u1", pod()))
         await manager.settle()
         assert not waiting.done()
@@ -160,7 +160,7 @@ def held(
 async def test_a_pod_withdrawn_while_its_cgroup_is_made_leaves_none(host: Host, withdrawal: Message) -> None:
     asked, go_on = held(host)
     async with host.start(driver="systemd") as manager:
-        await manager.deliver(KnownPods(WORKER, 2, ["u1"]))
+        await manager.deliver(ShardPods(WORKER, 2, ["u1"]))
         waiting = manager.post(AdmitPod("u1", pod()))
         await asked.wait()
         withdrawn = manager.post(withdrawal)
@@ -290,7 +290,7 @@ async def test_cgroups_that_cannot_be_read_end_no_actor_and_orphans_are_removed_
         await manager.deliver(StopCounting("u1"))
         with monkeypatch.context() as patch:
             patch.setattr(CgroupTree, "children", fail)
-            await manager.deliver(KnownPods(WORKER, 1, []))
+            await manager.deliver(ShardPods(WORKER, 1, []))
             await manager.advance(3 * ORPHAN_SECONDS)
             assert sum("looked for later" in record.message for record in caplog.records) == 1
             assert host.has(CGROUP)

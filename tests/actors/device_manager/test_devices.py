@@ -27,7 +27,7 @@ from actors.device_manager.messages import (
     GetDevices,
     ReleaseDevices,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.hardware.allocation import NOTHING, AllocatedMount, DeviceSpec
 from actors.shared.hardware.hints import TopologyHint
 from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
@@ -357,15 +357,15 @@ async def test_a_damaged_checkpoint_is_told_until_the_pods_of_that_time_are_gone
         with node.plugin().running() as plugin:
             await node.join(plugin)
             told = lambda: [one.text for one in node.harness.sent(ServiceState) if one.service == CHECKPOINT]  # noqa: E731
-            await node.harness.deliver(KnownPods("w0", 2, ["old"]))
-            await node.harness.deliver(KnownPods("w1", 2, ["other"]))
+            await node.harness.deliver(ShardPods("w0", 2, ["old"]))
+            await node.harness.deliver(ShardPods("w1", 2, ["other"]))
             await node.allocate("new")
-            await node.harness.deliver(KnownPods("w0", 2, ["old", "new"]))
-            await node.harness.deliver(KnownPods("w1", 2, []))
+            await node.harness.deliver(ShardPods("w0", 2, ["old", "new"]))
+            await node.harness.deliver(ShardPods("w1", 2, []))
             (text,) = told()
             assert "devices of running pods are not known" in text
             await node.allocate("old")
-            await node.harness.deliver(KnownPods("w1", 2, []))
+            await node.harness.deliver(ShardPods("w1", 2, []))
             assert told() == [text, ""]
         await node.harness.stop()
 
@@ -377,9 +377,9 @@ async def test_devices_of_a_pod_that_no_worker_has_are_free(node: Node) -> None:
             await node.allocate("u")
         await node.harness.stop()
     async with node.life():
-        await node.harness.deliver(KnownPods("w0", 2, []))
+        await node.harness.deliver(ShardPods("w0", 2, []))
         assert await node.held() == {"u/c": {"d0"}}
-        await node.harness.deliver(KnownPods("w1", 2, ["other"]))
+        await node.harness.deliver(ShardPods("w1", 2, ["other"]))
         assert await node.held() == {}
         await node.harness.wait(lambda: node.checkpoint()["PodDeviceEntries"] is None, "it is written", timeout=30)
         await node.harness.stop()
@@ -389,12 +389,12 @@ async def test_a_pod_that_its_worker_has_not_reported_yet_keeps_its_devices(node
     async with node.harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)
-            await node.harness.deliver(KnownPods("w0", 1, []))
+            await node.harness.deliver(ShardPods("w0", 1, []))
             await node.allocate("u")
-            await node.harness.deliver(KnownPods("w0", 1, ["other"]))
+            await node.harness.deliver(ShardPods("w0", 1, ["other"]))
             assert await node.held() == {"u/c": {"d0"}}
-            await node.harness.deliver(KnownPods("w0", 1, ["u"]))
-            await node.harness.deliver(KnownPods("w0", 1, []))
+            await node.harness.deliver(ShardPods("w0", 1, ["u"]))
+            await node.harness.deliver(ShardPods("w0", 1, []))
             assert await node.held() == {}
         await node.harness.stop()
 

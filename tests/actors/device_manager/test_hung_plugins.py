@@ -22,7 +22,7 @@ from actors.device_manager.messages import (
     ReleaseDevices,
     ReserveDevices,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.hardware.hints import TopologyHint
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY
@@ -115,8 +115,8 @@ async def test_reservations_end_with_their_pod_by_any_report(node: Node) -> None
             await reserve(node, "u", 2)
             await harness.deliver(ReleaseDevices("u"))
             assert await reserve(node, "v", 2) == DevicesReserved(served=True)
-            await harness.deliver(KnownPods(WORKER, 1, ["v"]))
-            await harness.deliver(KnownPods(WORKER, 1, []))
+            await harness.deliver(ShardPods(WORKER, 1, ["v"]))
+            await harness.deliver(ShardPods(WORKER, 1, []))
             assert await reserve(node, "w", 2) == DevicesReserved(served=True)
             plugin.failing = {"Allocate": "out of order"}
             assert isinstance(await node.allocate("w", count=2), DevicesRefused)

@@ -26,7 +26,7 @@ from actors.image_manager.messages import (
     PullSecret,
     RemoveUnusedImages,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -195,7 +195,7 @@ def test_a_failed_pull_backs_off_and_is_forgotten_with_its_pod(fake):
         assert 9 < second.retry_seconds <= 10
         assert pulls(fake) == 1
         for worker in range(2):
-            await harness.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+            await harness.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
         assert (await harness.ask(wanted("registry.test/none:1"))).reason == "ErrImagePull"
 
     tell(story, fake)

@@ -16,7 +16,7 @@ from actors.image_manager.credential_lookup import CredentialLookup
 from actors.image_manager.keyring import Credential
 from actors.image_manager.messages import EnsureImage, GetPendingImages, ImageFailed, ImageReady, PullSecret
 from actors.image_manager.pull_records import FoundCredential
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from supervision.testing.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
 from tests.support.fake_cri import FakeRuntime, Fault
@@ -140,7 +140,7 @@ def test_the_pull_of_a_pod_that_is_gone_is_given_up(fake: FakeRuntime) -> None:
         asking = asyncio.ensure_future(harness.ask(ALWAYS, timeout=10))
         await asyncio.sleep(2 * PLUGIN)
         for worker in range(2):
-            await harness.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+            await harness.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
         answer = await asking
         assert isinstance(answer, ImageFailed)
         assert "the pod is gone" in answer.message

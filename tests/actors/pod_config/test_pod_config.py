@@ -16,7 +16,7 @@ from actors.pod_config.actor import PodConfig
 from actors.pod_config.manifests.manifest import Origin, read_manifest
 from actors.pod_config.manifests.manifest_reader import ManifestReader
 from actors.pod_config.messages import GetSources, SourcePods
-from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, pod_workers, worker_of
+from actors.pod_workers.messages import DesiredPods, PodOperation, ShardPods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -159,7 +159,7 @@ async def test_a_file_that_is_deleted_and_written_again_restarts_its_pod(tmp_pat
     file.write_text(manifest(extra=", uid: a"))
     uid, worker = "a", worker_of("a", 2)
     async with started(str(tmp_path)) as harness:
-        await harness.deliver(KnownPods(worker, 2, [uid]))
+        await harness.deliver(ShardPods(worker, 2, [uid]))
         harness.clear()
         file.unlink()
         file.write_text(manifest(extra=", uid: a"))

@@ -9,7 +9,7 @@ from typing import Any
 from actors.api_clients.event_client.messages import RecordEvent
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.messages import GetSources, SourcePod, SourcePods
-from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, worker_of
+from actors.pod_workers.messages import DesiredPods, PodOperation, ShardPods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
@@ -73,12 +73,12 @@ async def test_the_first_seen_time_of_a_pod_stays(tmp_path: Path) -> None:
 async def test_a_new_pod_waits_for_the_end_of_a_force_deleted_pod_with_its_name(tmp_path: Path) -> None:
     async with joined_node(tmp_path) as harness:
         await harness.deliver(SourcePods("api", [pod("a")]))
-        await harness.deliver(KnownPods(worker_of("a", 2), 2, ["a"]))
+        await harness.deliver(ShardPods(worker_of("a", 2), 2, ["a"]))
         harness.clear()
         await harness.deliver(SourcePod("api", "a", b""))
         await harness.deliver(SourcePod("api", "b", pod("b")))
         assert operations_sent(harness) == [("remove", "a")]
-        await harness.deliver(KnownPods(worker_of("a", 2), 2, []))
+        await harness.deliver(ShardPods(worker_of("a", 2), 2, []))
         assert operations_sent(harness) == [("remove", "a"), ("set", "b")]
 
 

@@ -14,7 +14,7 @@ from actors.api_clients.event_client.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.executor.container_stops import MIN_GRACE_SECONDS
-from actors.pod_workers.messages import DesiredPods, KillPod, KnownPods, PodOperation, RuntimePods, WantedPod
+from actors.pod_workers.messages import DesiredPods, KillPod, PodOperation, RuntimePods, ShardPods, WantedPod
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.codec import encode
 from actors.shared.kube.names import CONFIG_SOURCE
@@ -58,7 +58,7 @@ async def test_a_removed_pod_ends_with_its_grace_and_leaves_nothing(tmp_path):
         assert os.listdir(tmp_path / "links") == []
         assert node.harness.disposed == [], "it left little"
         assert not node.shard.pods
-        await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
+        await node.until(lambda: node.harness.sent(ShardPods)[-1].uids == [], "nobody known")
 
 
 async def test_removal_of_many_files_delays_no_other_pod(tmp_path):
@@ -258,7 +258,7 @@ async def test_no_pod_is_an_orphan_before_all_sources_have_reported(tmp_path):
         await node.pass_time(600)
         assert node.running("a")
         assert node.count_of("StopContainer") == 0
-        assert node.harness.sent(KnownPods) == []
+        assert node.harness.sent(ShardPods) == []
 
 
 async def test_no_pod_is_an_orphan_before_the_last_part_of_a_list_nor_if_an_earlier_one_had_it(tmp_path):
@@ -271,7 +271,7 @@ async def test_no_pod_is_an_orphan_before_the_last_part_of_a_list_nor_if_an_earl
         await node.pass_time(600)
         assert node.running("a")
         assert node.count_of("StopContainer") == 0
-        assert node.harness.sent(KnownPods)[-1].uids == ["u"]
+        assert node.harness.sent(ShardPods)[-1].uids == ["u"]
 
 
 async def test_an_orphan_ends_with_the_minimum_grace_period(tmp_path):
@@ -289,21 +289,21 @@ async def test_a_pod_that_the_runtime_only_names_is_known_until_it_is_read(tmp_p
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.harness.deliver(RuntimePods([], node.clock(), ["slow"]))
-        assert node.harness.sent(KnownPods)[-1].uids == ["slow"]
+        assert node.harness.sent(ShardPods)[-1].uids == ["slow"]
         await node.relist("slow")
-        await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
+        await node.until(lambda: node.harness.sent(ShardPods)[-1].uids == [], "nobody known")
 
 
 async def test_pods_that_arrive_together_cause_one_report(tmp_path):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
-        before = len(node.harness.sent(KnownPods))
+        before = len(node.harness.sent(ShardPods))
         for number in range(5):
             one = pod(metadata={"name": f"p{number}", "namespace": "default", "uid": f"u{number}"})
             node.shard.on_operation(PodOperation("set", one.metadata.uid, encode(one)), Address("pod_config"))
-        await node.until(lambda: len(node.harness.sent(KnownPods)) > before, "told")
-        told = node.harness.sent(KnownPods)[before:]
+        await node.until(lambda: len(node.harness.sent(ShardPods)) > before, "told")
+        told = node.harness.sent(ShardPods)[before:]
         assert len(told) == len(RELATIONS.inventory)
         assert {tuple(one.uids) for one in told} == {("u0", "u1", "u2", "u3", "u4")}
 

@@ -9,7 +9,7 @@ import pytest
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
 from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.executor import performers
-from actors.pod_workers.messages import KillPod, KnownPods, PodOperation
+from actors.pod_workers.messages import KillPod, PodOperation, ShardPods
 from actors.pod_workers.phases import effects, pod_actions
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.quarantine import POLICY
@@ -78,7 +78,7 @@ async def test_each_crash_bounded_by_the_quarantine_is_reported_to_the_superviso
 
 
 async def test_a_pod_in_quarantine_is_reported_with_what_the_runtime_has_of_it(tmp_path):
-    """Else its status would stay as it was: the status manager changes nothing before a worker has seen the runtime."""
+    """The status manager changes nothing before a worker has seen the runtime: its status would stay as it was."""
     async with Driven(tmp_path) as node:
         await node.want(BAD)
         await node.until(lambda: node.running("a"))
@@ -131,7 +131,7 @@ async def test_a_pod_in_quarantine_stays_in_the_inventory(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.first_look()
-        assert node.harness.sent(KnownPods)[-1].uids == ["bad", "good"]
+        assert node.harness.sent(ShardPods)[-1].uids == ["bad", "good"]
 
 
 async def test_a_pod_in_quarantine_is_counted_as_long_as_its_containers_run(tmp_path):
@@ -204,7 +204,7 @@ async def test_a_removed_pod_in_quarantine_ends_by_the_runtimes_state(tmp_path, 
         await node.first_look()
         await node.remove("bad")
         await node.until(lambda: node.stage("bad") == "gone")
-        assert node.harness.sent(KnownPods)[-1].uids == ["good"]
+        assert node.harness.sent(ShardPods)[-1].uids == ["good"]
 
 
 ORDER = KillPod("bad", "Evicted", "The node was low on resource: memory. ", 1)

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from actors.api_clients.event_client.messages import RecordEvent
-from actors.pod_workers.messages import KnownPods, ProbeVerdict, pod_workers, worker_of
+from actors.pod_workers.messages import ProbeVerdict, ShardPods, pod_workers, worker_of
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
 from actors.prober.outcome import ProbeOutcome
@@ -302,10 +302,10 @@ async def test_a_pod_that_was_withdrawn_while_its_worker_was_away_is_forgotten()
         await harness.deliver(Hello(WORKER, 2))
         assert await probed_on(harness, runtime)  # until its worker knows what there is
         (other,) = (name for name in pod_workers(2) if name != WORKER)
-        await harness.deliver(KnownPods(other, 2, []))
-        await harness.deliver(KnownPods(WORKER, 2, ["u"]))
+        await harness.deliver(ShardPods(other, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, ["u"]))
         assert await probed_on(harness, runtime)
-        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, []))
         assert not await probed_on(harness, runtime)
         assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
 
@@ -313,13 +313,13 @@ async def test_a_pod_that_was_withdrawn_while_its_worker_was_away_is_forgotten()
 async def test_a_list_older_than_a_pod_keeps_the_pod_probed():
     harness, runtime = started()
     async with harness:
-        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, []))
         await harness.deliver(pod({"readiness": {}}))
-        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, []))
         assert await probed_on(harness, runtime)
         await harness.deliver(Hello(WORKER, 2))
         await harness.deliver(pod({"readiness": {}}))
-        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, []))
         assert await probed_on(harness, runtime)
 
 
@@ -328,7 +328,7 @@ async def test_a_pod_that_returns_after_it_was_forgotten_is_probed_again():
     async with harness:
         await harness.deliver(pod({"readiness": {}}))
         await harness.deliver(Hello(WORKER, 2))
-        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, []))
         await harness.deliver(pod({"readiness": {}}))
         assert await probed_on(harness, runtime)
 
@@ -337,7 +337,7 @@ async def test_a_worker_sends_the_prober_the_list_of_its_pods(tmp_path):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
-        assert node.harness.sent(KnownPods, "prober")[-1].uids == []
+        assert node.harness.sent(ShardPods, "prober")[-1].uids == []
 
 
 async def test_after_a_restart_old_containers_are_probed_within_a_period_and_not_all_at_once():

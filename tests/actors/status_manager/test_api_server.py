@@ -135,7 +135,7 @@ async def test_a_static_pod_is_mirrored_with_the_rights_of_a_node(tmp_path):
         first = present(pair.pod("web-node-1"))["metadata"]
         assert first["annotations"]["kubernetes.io/config.mirror"] == "h1"
         pair.server.delete("pods", "web-node-1", gracePeriodSeconds=0)
-        await pair.until(lambda: pair.uid("web-node-1") not in ("", first["uid"]), "anew")
+        await pair.until(lambda: pair.uid("web-node-1") not in ("", first["uid"]), "again")
         await pair.until(lambda: pair.phase("web-node-1") == "Running", "the new mirror")
         done: dict[str, Any] = {
             "code": 0,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from actors.pod_workers.messages import KnownPods, worker_of
+from actors.pod_workers.messages import ShardPods, worker_of
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetLivePods, GetPods
 from supervision.testing.harness import Harness
@@ -30,9 +30,9 @@ async def test_a_static_pod_that_was_edited_meanwhile_has_its_own_mirror(tmp_pat
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(begun(static("h1")))
-        await harness.deliver(KnownPods(WORKER, 1, ["h1"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["h1"]))
         await harness.settle()
-        await harness.deliver(KnownPods(WORKER, 1, ["h2"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["h2"]))
         await harness.deliver(seen(static("h2")))
         await harness.settle()
         assert mirror(store)["metadata"]["annotations"]["kubernetes.io/config.mirror"] == "h2"
@@ -43,11 +43,11 @@ async def test_the_mirror_of_a_static_pod_whose_end_was_never_reported_is_delete
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
-        await harness.deliver(KnownPods(WORKER, 1, ["h1"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["h1"]))
         await harness.deliver(seen(static(), **GONE))
         await harness.settle()
         assert store.gone == []
-        await harness.deliver(KnownPods(WORKER, 1, []))
+        await harness.deliver(ShardPods(WORKER, 1, []))
         await harness.settle()
         assert store.gone == [old]
         assert store.pods == {}
@@ -56,16 +56,16 @@ async def test_the_mirror_of_a_static_pod_whose_end_was_never_reported_is_delete
 async def test_no_pod_is_live_whose_end_was_never_reported(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(begun(pod()))
-        await harness.deliver(KnownPods(WORKER, 1, ["u"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["u"]))
         assert await told_of(harness) == (["u"], ["u"])
-        await harness.deliver(KnownPods(WORKER, 1, []))
+        await harness.deliver(ShardPods(WORKER, 1, []))
         assert await told_of(harness) == ([], [])
 
 
 async def test_a_pod_that_was_reported_before_any_list_is_forgotten_too(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(begun(pod()))
-        await harness.deliver(KnownPods(WORKER, 1, []))
+        await harness.deliver(ShardPods(WORKER, 1, []))
         assert await told_of(harness) == ([], [])
 
 
@@ -74,9 +74,9 @@ async def test_the_pods_of_other_workers_stay(tmp_path: Path) -> None:
         await harness.deliver(seen(pod()))
         others = {f"pod_workers/worker/{index}" for index in range(4)} - {worker_of("u", 4)}
         for other in others:
-            await harness.deliver(KnownPods(other, 4, []))
+            await harness.deliver(ShardPods(other, 4, []))
         assert (await told_of(harness))[0] == ["u"]
-        await harness.deliver(KnownPods(worker_of("u", 4), 4, []))
+        await harness.deliver(ShardPods(worker_of("u", 4), 4, []))
         assert (await told_of(harness))[0] == []
 
 
@@ -85,10 +85,10 @@ async def test_a_pod_known_only_to_the_api_server_is_not_touched(tmp_path: Path)
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
-        await harness.deliver(KnownPods(WORKER, 1, []))
+        await harness.deliver(ShardPods(WORKER, 1, []))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert store.calls == []
-        await harness.deliver(KnownPods(WORKER, 1, ["u"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["u"]))
         await harness.deliver(seen(bound))
         await harness.settle()
         assert store.find("p")["status"]["phase"] == "Running"
@@ -102,11 +102,11 @@ async def test_a_forgotten_pod_that_is_reported_again_is_back_with_its_status(tm
         await harness.deliver(seen(bound))
         await harness.settle()
         started = store.find("p")["status"]["startTime"]
-        await harness.deliver(KnownPods(WORKER, 1, []))
+        await harness.deliver(ShardPods(WORKER, 1, []))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert store.gone == []
         await harness.deliver(seen(bound, at=0.5))
-        await harness.deliver(KnownPods(WORKER, 1, ["u"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["u"]))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert await told_of(harness) == (["u"], ["u"])
         assert len(store.calls) == 1, "the server has that status already"
@@ -117,10 +117,10 @@ async def test_a_forgotten_static_pod_that_is_reported_again_has_a_mirror_again(
     store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
-        await harness.deliver(KnownPods(WORKER, 1, []))
+        await harness.deliver(ShardPods(WORKER, 1, []))
         await harness.settle()
         await harness.deliver(seen(static(), at=0.5))
-        await harness.deliver(KnownPods(WORKER, 1, ["h1"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["h1"]))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert store.gone == [old]
         assert mirror(store)["status"]["phase"] == "Running"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.status_manager.messages import ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
 from supervision.testing.harness import Harness
 from tests.support.api_joined import BORN, S, joined, pod, seen
@@ -54,7 +54,7 @@ async def test_a_status_counts_as_written_once_the_api_server_has_the_last_one(t
 async def test_the_list_is_complete_once_every_worker_has_listed_its_pods(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         assert not (await live(harness)).complete
-        await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        await harness.deliver(ShardPods("pod_workers/worker/0", 1, []))
         assert (await live(harness)).complete
 
 
@@ -85,12 +85,12 @@ async def test_a_pod_that_was_rejected_has_nothing_left_to_end(tmp_path: Path) -
 
 async def test_a_pod_that_only_its_worker_has_is_in_the_list(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
-        await harness.deliver(KnownPods("pod_workers/worker/0", 1, ["u"]))
+        await harness.deliver(ShardPods("pod_workers/worker/0", 1, ["u"]))
         (found,) = (await live(harness)).pods
         assert (found.uid, found.reported, found.finished, found.status_written) == ("u", False, False, False)
         await harness.deliver(seen(pod()))
         assert [(one.uid, one.reported) for one in (await live(harness)).pods] == [("u", True)]
-        await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        await harness.deliver(ShardPods("pod_workers/worker/0", 1, []))
         assert (await live(harness)).pods == []
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from actors.pod_config.messages import SourcePod
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus
 from supervision.testing.harness import Harness
@@ -168,7 +168,7 @@ async def test_a_mirror_without_a_pod_is_deleted_once_every_worker_has_reported(
         await store.sync(harness)
         await harness.advance(10 * UPKEEP_SECONDS)
         assert store.gone == []
-        await harness.deliver(KnownPods(WORKER, 1, []), WORKER)
+        await harness.deliver(ShardPods(WORKER, 1, []), WORKER)
         await harness.advance(3 * UPKEEP_SECONDS)
         assert store.gone == ["left"]
 
@@ -182,7 +182,7 @@ async def test_a_mirror_of_before_a_restart_is_kept(tmp_path):
     async with joined(tmp_path, store, 2) as harness:
         await harness.deliver(begun(static()))
         await store.sync(harness)
-        await harness.deliver(KnownPods(WORKER, 1, ["h1"]), WORKER)
+        await harness.deliver(ShardPods(WORKER, 1, ["h1"]), WORKER)
         await harness.deliver(seen(static(), at=7.0))
         await harness.advance(3 * UPKEEP_SECONDS)
     assert store.calls == []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.http_servers.messages import PODS_SERVER
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.status_manager.messages import ServedPod, ServedPods
 from supervision.testing.harness import Harness
 from tests.support.api_joined import joined, pod, seen
@@ -44,7 +44,7 @@ async def test_a_starting_server_gets_all_pods_and_the_complete_list_once_it_is_
         harness.clear()
         await harness.actor.on_hello(PODS_SERVER)
         assert (harness.sent(ServedPods), told(harness)) == ([], [("u", "Running")])
-        await harness.deliver(KnownPods(WORKER, 1, ["v", "u"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["v", "u"]))
         assert [one.uids for one in harness.sent(ServedPods, PODS_SERVER)] == [["u", "v"]]
         harness.clear()
         await harness.actor.on_hello(PODS_SERVER)
@@ -55,6 +55,6 @@ async def test_a_starting_server_gets_all_pods_and_the_complete_list_once_it_is_
 async def test_without_the_gate_nothing_is_reported(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(seen(pod()))
-        await harness.deliver(KnownPods(WORKER, 1, ["u"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["u"]))
         await harness.deliver(seen(pod(), gone=True))
         assert (harness.sent(ServedPod), harness.sent(ServedPods)) == ([], [])

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
@@ -238,10 +238,10 @@ async def test_the_readiness_of_unknown_pods_is_kept_until_every_worker_has_list
         await harness.deliver(seen(probes={"readinessProbe": PROBE}))
         await harness.advance(SAVE_SECONDS)
     async with started(tmp_path) as harness:
-        await harness.deliver(KnownPods("pod_workers/worker/0", 2, []))
+        await harness.deliver(ShardPods("pod_workers/worker/0", 2, []))
         await harness.advance(UNKNOWN_PODS_SECONDS + 1)
         assert "c1" in path.read_text()
-        await harness.deliver(KnownPods("pod_workers/worker/1", 2, []))
+        await harness.deliver(ShardPods("pod_workers/worker/1", 2, []))
         await harness.advance(UNKNOWN_PODS_SECONDS)
         assert "c1" not in path.read_text()
 

@@ -1,4 +1,4 @@
-"""When a driver is asked anew how many volumes the node can have."""
+"""When a driver is asked again how many volumes the node can have."""
 
 from __future__ import annotations
 

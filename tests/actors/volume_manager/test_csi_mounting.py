@@ -230,7 +230,7 @@ async def test_a_driver_that_hangs_in_unstaging_delays_no_pod(
         assert await node.unmount() == ""
         again = asyncio.ensure_future(node.mount("w"))
         await node.harness.settle()
-        assert not again.done()  # it is staged anew after that
+        assert not again.done()  # it is staged again after that
         assert node.in_use() == [NAME]
         gate.set()
         assert await again == ""

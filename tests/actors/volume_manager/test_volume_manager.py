@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.pod_workers.messages import KnownPods, worker_of
+from actors.pod_workers.messages import ShardPods, worker_of
 from actors.shared.linux import mountinfo
 from actors.shared.linux.removal import FEW_FILES
 from actors.volume_manager import teardown
@@ -286,11 +286,11 @@ async def test_an_orphan_is_removed_after_every_worker_has_reported_and_a_grace_
     directory = orphan(tmp_path)
     async with manager:
         await manager.advance(300)
-        await manager.deliver(KnownPods("pod_workers/worker/0", 2, []))
+        await manager.deliver(ShardPods("pod_workers/worker/0", 2, []))
         await manager.advance(300)
         assert directory.exists()
 
-        await manager.deliver(KnownPods("pod_workers/worker/1", 2, ["alive"]))
+        await manager.deliver(ShardPods("pod_workers/worker/1", 2, ["alive"]))
         await manager.advance(9)
         assert directory.exists()
         await manager.advance(2)
@@ -308,7 +308,7 @@ async def test_orphans_are_looked_for_again_after_the_directory_of_pods_could_no
         with monkeypatch.context() as patch:
             patch.setattr(os, "scandir", fail)
             for worker in range(2):
-                await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+                await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
             await manager.advance(200)
         assert sum("looked for later" in record.message for record in caplog.records) == 1
         assert directory.exists()
@@ -340,7 +340,7 @@ async def test_a_known_pod_keeps_its_directory(manager, tmp_path):
     directory = orphan(tmp_path, "alive")
     async with manager:
         for worker in range(2):
-            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, ["alive"] if worker else []))
+            await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, ["alive"] if worker else []))
         await manager.advance(600)
 
     assert (directory / "volumes/kubernetes.io~empty-dir/data/file").read_text() == "x"
@@ -349,7 +349,7 @@ async def test_a_known_pod_keeps_its_directory(manager, tmp_path):
 async def test_a_pod_being_created_is_no_orphan_before_its_worker_has_reported(manager, tmp_path):
     async with manager:
         for worker in range(2):
-            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+            await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
         await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
         await manager.advance(600)
 
@@ -359,7 +359,7 @@ async def test_a_pod_being_created_is_no_orphan_before_its_worker_has_reported(m
 async def slow_mount(manager, known):
     """Of a pod whose worker told of `known` while the node's memory was awaited."""
     for worker in range(2):
-        await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+        await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
     answered = asyncio.Event()
 
     async def answer(question):
@@ -371,7 +371,7 @@ async def slow_mount(manager, known):
     mounting = manager.post(MountVolumes(UID, pod(*volumes)))
     await manager.settle()
     for worker, uids in known:
-        await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, uids))
+        await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, uids))
     answered.set()
     return await mounting
 
@@ -408,7 +408,7 @@ async def test_an_orphan_that_cannot_be_removed_is_logged_once_and_retried_each_
     manager.disposables["actors.volume_manager.host.unmounts:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:
         for worker in range(2):
-            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+            await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
         await manager.advance(310)
 
     assert sum("orphaned pod dead" in record.message for record in caplog.records) == 1
@@ -427,7 +427,7 @@ async def test_an_orphan_that_another_process_removes_is_no_error_any_more(manag
     manager.disposables["actors.volume_manager.host.unmounts:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:
         for worker in range(2):
-            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+            await manager.deliver(ShardPods(f"pod_workers/worker/{worker}", 2, []))
         await manager.advance(200)
         assert await unremoved(manager) == 1
         shutil.rmtree(directory)

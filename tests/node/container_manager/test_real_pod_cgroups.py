@@ -11,7 +11,7 @@ import pytest
 
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodReleased, ReleasePod
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import find
@@ -87,7 +87,7 @@ async def test_an_orphans_cgroup_is_removed_and_one_with_processes_stays(manager
             tree.create(f"{top}/burstable/podother")
             enter(tree, f"{top}/burstable/podother", sleeper)
 
-            await manager.deliver(KnownPods("pod_workers/worker/0", 1, []))
+            await manager.deliver(ShardPods("pod_workers/worker/0", 1, []))
             await manager.advance(11)
 
             assert not tree.anywhere(f"{top}/burstable/podempty")

@@ -61,7 +61,7 @@ def runtime() -> Iterator[RealRuntime]:
 
 @contextlib.contextmanager
 def deaf_in_place_of(path: Path) -> Iterator[None]:
-    """Whoever connects there meanwhile gets no answer. The name is the program's again once it is started anew."""
+    """Whoever connects there meanwhile gets no answer. The name is the program's again once it is started again."""
     aside = path.with_suffix(".deaf")
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(aside))

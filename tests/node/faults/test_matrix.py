@@ -326,7 +326,7 @@ def test_a_jump_of_the_clock_changes_no_pod(node: JumpyNode, invariants: Invaria
 
 
 def test_the_agent_of_the_matrix_sees_the_clock_that_it_was_given(node: JumpyNode) -> None:
-    """Else the rows on the clock prove nothing."""
+    """Otherwise the rows on the clock prove nothing."""
     jumping_clock.jump(node.clock, YEAR)
     try:
         node.inject("prober", "crash")

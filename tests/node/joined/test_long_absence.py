@@ -89,7 +89,7 @@ def pods_in_runtime(own: Joined) -> set[str]:
 
 
 def assert_bounded(own: Joined) -> None:
-    """What waits is one entry for each pod, and no event was dropped for want of room."""
+    """What waits is one entry for each pod, and no event was dropped for lack of room."""
     waiting = metrics(own, "status_manager").get("status_manager_unwritten_pods", 0)
     assert 0 < waiting <= len(STEADY) + len(CRASHES) + len(ENDS) + 5, waiting
     assert metrics(own, "api_clients/event_client").get("troupelet_events_dropped_total backlog", 0) == 0

@@ -153,7 +153,7 @@ def test_pods_have_addresses_of_their_nodes_network_or_the_node_reports_why_not(
         assert all(within(address, network) for address, network in zip(addresses, second, strict=True))
     assert not set(ones) & {address for addresses in twos for address in addresses}
     before = {name: status(found)["containerStatuses"][0]["containerID"] for name, found in two.pods.now.items()}
-    # the Node is deleted and made again, with another network, as when somebody joins the node anew
+    # the Node is deleted and made again, with another network, as when somebody joins the node again
     made = two.node("n1")
     two.api.call("DELETE", f"{NODES}/n1", {})
     fresh = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": made["metadata"]["labels"]}}

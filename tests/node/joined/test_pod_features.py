@@ -129,17 +129,17 @@ def test_an_exit_can_restart_all_containers_in_place(site: Joined) -> None:
     once = "[ -e /data/done ] && exec sleep 1000000; touch /data/done; sleep 1; exit 88"
     mounts = [{"name": "data", "mountPath": "/data"}]
     main = container("main", "sh", "-c", once, volumeMounts=mounts, restartPolicy="Never", restartPolicyRules=[rule])
-    site.create(pod("anew", main, container("other"), volumes=[{"name": "data", "emptyDir": {}}]))
+    site.create(pod("again", main, container("other"), volumes=[{"name": "data", "emptyDir": {}}]))
     within(
         40,
         lambda: (
-            {one["name"]: one["restartCount"] for one in status(site.pod("anew")).get("containerStatuses", [])}
+            {one["name"]: one["restartCount"] for one in status(site.pod("again")).get("containerStatuses", [])}
             == {"main": 1, "other": 1}
         ),
         "restart of both",
     )
-    site.wait_pods_ready("anew")
-    gone(site, "anew")
+    site.wait_pods_ready("again")
+    gone(site, "again")
 
 
 def test_a_variable_comes_from_a_file_that_an_init_container_wrote(site: Joined) -> None:

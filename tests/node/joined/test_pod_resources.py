@@ -48,7 +48,7 @@ class PodWatch:
         """Of each pod, by name."""
 
     def until(self, condition: Callable[[dict[str, str]], bool]) -> list[str]:
-        """Watch anew until the phases are so. Returns the kinds of the events. Raises grpc.RpcError."""
+        """Watch again until the phases are so. Returns the kinds of the events. Raises grpc.RpcError."""
         self.phases.clear()
         kinds = []
         with grpc.insecure_channel(self._path) as channel:

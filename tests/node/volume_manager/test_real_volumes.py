@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mount_calls, mountinfo
 from actors.volume_manager.actor import VolumeManager
@@ -143,7 +143,7 @@ async def restart_scenario(root):
         assert Path(answer.paths["mem"], "kept").exists()
         assert mounts(root).count(answer.paths["mem"].removeprefix(str(root))) == 1
     async with start(root) as manager:
-        await manager.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        await manager.deliver(ShardPods("pod_workers/worker/0", 1, []))
         await manager.advance(11)
         assert os.listdir(root / "pods") == []
         assert mounts(root) == ["/pods"]
@@ -203,7 +203,7 @@ async def orphan_scenario(root):
     place.mkdir(parents=True)
     mount_calls.bind(str(precious), str(place))
     async with start(root) as manager:
-        await manager.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        await manager.deliver(ShardPods("pod_workers/worker/0", 1, []))
         await manager.advance(11)
     assert os.listdir(root / "pods") == []
     assert (precious / "data").read_text() == "keep me"
@@ -247,7 +247,7 @@ async def subpath_scenario(root):
         assert len(mounts(root)) == 3
 
         (host / "conf/file").unlink()
-        (host / "conf/file").mkdir()  # a file has become a directory: bound anew
+        (host / "conf/file").mkdir()  # a file has become a directory: bound again
         assert await manager.deliver(BindSubPaths(UID, "c", items)) == bound
         assert Path(bound.paths[3]).is_dir()
 

@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from actors.pod_workers.inventory_reports import InventoryReports
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from supervision.addresses import ActorName
 
 CONSUMERS = [ActorName("prober"), ActorName("volume_manager")]
@@ -19,12 +19,12 @@ class Shard:
 
     def __init__(self) -> None:
         self.pods: set[str] | None = set()
-        self.told: list[tuple[str, KnownPods]] = []
+        self.told: list[tuple[str, ShardPods]] = []
         self.tasks: list[Coroutine[Any, Any, None]] = []
         actor: Any = self
         self.reports = InventoryReports(actor, 2, CONSUMERS, lambda: self.pods)
 
-    def tell(self, name: str, message: KnownPods, *, deadline: float) -> None:
+    def tell(self, name: str, message: ShardPods, *, deadline: float) -> None:
         self.told.append((name, message))
 
     def start_task(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:

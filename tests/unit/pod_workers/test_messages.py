@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.messages import KnownPods, pod_worker, worker_of
+from actors.pod_workers.messages import ShardPods, pod_worker, worker_of
 
 
 def test_only_the_shard_of_a_pod_can_lack_it() -> None:
     own = worker_of("u", 2)
     (other,) = {pod_worker(0), pod_worker(1)} - {own}
-    assert KnownPods(own, 2, ["v"]).lacks("u")
-    assert not KnownPods(own, 2, ["u", "v"]).lacks("u")
-    assert not KnownPods(other, 2, []).lacks("u")
+    assert ShardPods(own, 2, ["v"]).lacks("u")
+    assert not ShardPods(own, 2, ["u", "v"]).lacks("u")
+    assert not ShardPods(other, 2, []).lacks("u")

@@ -67,7 +67,7 @@ def end_at_step(journal: Journal, memory: Memory, key: str, grown: int) -> None:
 
 
 def end_in(directory: Path, memory: Memory, *steps: tuple[str, int]) -> str:
-    """What a process is found to have died on that ended for want of memory in the last step; each grows it by KiB."""
+    """What a process is found to have died on that ended for lack of memory in the last step; each grows it by KiB."""
     journal = Journal(directory, POLICY, Clock())
     with journal.handling("other"):
         pass

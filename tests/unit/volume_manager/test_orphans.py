@@ -95,7 +95,7 @@ async def test_one_pods_operations_wait_for_each_other_and_others_do_not():
 
 
 def test_what_a_late_refresh_left_of_an_orphan_is_forgotten_with_its_directory(tmp_path):
-    """A refresh that was under way as the worker reported gets tokens and certificates anew."""
+    """A refresh that was under way as the worker reported gets new tokens and certificates."""
     (tmp_path / "dead").mkdir()
     now, forgotten, removed = [0.0], list[str](), list[str]()
 

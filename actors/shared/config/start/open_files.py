@@ -1,4 +1,4 @@
-"""Whether the files that processes of this agent may open are enough for the pods that a managed containerd shall run.
+"""Whether the files that processes of this agent may open are enough for the pods that a managed containerd has to run.
 
 Counted on containerd 1.6, 1.7 and 2.1: 20 files of its own, one connection for each actor that calls it, and twelve for
 a pod with one container: the connections to its shims, pipes, and logs.

@@ -24,7 +24,7 @@ from actors.device_manager.messages import (
     PrepareClaims,
     UnprepareClaims,
 )
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import ShardPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
@@ -319,7 +319,7 @@ async def test_claims_of_a_pod_that_no_worker_has_are_unprepared(node: Node, dri
         await registered(harness, driver)
         await prepare(harness, "pod-1", "one")
         await prepare(harness, "pod-2", "two")
-        await harness.deliver(KnownPods(WORKER, 1, ["pod-2"]))
+        await harness.deliver(ShardPods(WORKER, 1, ["pod-2"]))
         await harness.advance(150.0)
         await harness.wait(lambda: list(node.stored) == ["two"], timeout=30)
     assert list(driver.prepared) == ["uid-of-two"]
@@ -330,7 +330,7 @@ async def test_no_claim_is_unprepared_before_every_worker_has_reported(node: Nod
     async with node.manager() as harness:
         await registered(harness, driver)
         await prepare(harness, "pod-1", "one")
-        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(ShardPods(WORKER, 2, []))
         await harness.advance(300.0)
     assert list(driver.prepared) == ["uid-of-one"]
 

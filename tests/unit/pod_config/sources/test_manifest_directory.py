@@ -134,7 +134,7 @@ async def test_a_file_that_its_writer_may_still_write_is_looked_at_again_soon(tm
 
 
 async def test_a_manifest_that_was_moved_away_is_looked_at_again_before_its_pod_ends(tmp_path: Path) -> None:
-    """Editors move a file away before they write it anew."""
+    """Editors move a file away before they write it again."""
     (tmp_path / "web.yaml").write_text(MANIFEST % "web")
     directory = Directory(tmp_path)
     directory.manifests.start()

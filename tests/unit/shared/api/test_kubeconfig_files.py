@@ -37,7 +37,7 @@ def data_of(content: bytes) -> str:
 
 
 def test_the_authorities_are_copied_and_a_pair_of_two_files_is_not(kubeconfig: Kubeconfig) -> None:
-    """A certificate and its key are read anew for each connection."""
+    """A certificate and its key are read again for each connection."""
     assert kubeconfig.check(CERTIFICATE, "certificate-authority", certificate_authority="ca")
     assert kubeconfig.check(CERTIFICATE, "client-certificate", client_certificate="crt")
     assert kubeconfig.check(KEY, "client-key", client_key="key")
