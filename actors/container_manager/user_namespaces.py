@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.agent import Agent
+from actors.shared.linux.presence import is_there
 from actors.shared.linux.subordinate_ids import IdRange, SubordinateIdsError, assigned, check, default_range, program
 from actors.shared.pod_inventory import PodInventory
 from supervision.errors import UNREADABLE, error_reason
@@ -119,7 +120,7 @@ class PodUserNamespaces:
             if found is None:
                 raise UserNamespaceError(FULL)
             ranges[uid] = found
-        if not os.path.exists(path := self._path(uid)):
+        if not is_there(path := self._path(uid)):
             try:
                 os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
                 write_private(path, encode(ranges[uid]))
@@ -132,12 +133,21 @@ class PodUserNamespaces:
         return f"{self._agent.pod_dir(uid)}/{FILE}"
 
     def _without_removed_pods(self, ranges: dict[str, IdRange]) -> dict[str, IdRange]:
-        return {uid: ids for uid, ids in ranges.items() if uid in self._inventory or os.path.exists(self._path(uid))}
+        """Raises OSError: the IDs of a pod that cannot be seen are not given to another one."""
+        return {uid: ids for uid, ids in ranges.items() if uid in self._inventory or is_there(self._path(uid))}
+
+    def _pods(self) -> list[str]:
+        """The UIDs of pods with a directory. Raises OSError."""
+        try:
+            return os.listdir(self._agent.pods_dir)
+        except FileNotFoundError:
+            return []
 
     def _read(self) -> dict[str, IdRange]:
-        """Read all files. Raises UserNamespaceError if one cannot be read, because its IDs are then unknown."""
+        """Read all files. Raises UserNamespaceError if one cannot be read, because its IDs are then unknown; OSError if
+        the directory of pods cannot be listed."""
         ranges = {}
-        for uid in os.listdir(self._agent.pods_dir) if os.path.isdir(self._agent.pods_dir) else []:
+        for uid in self._pods():
             path = self._path(uid)
             try:
                 ranges[uid] = decode(read_private(path))

@@ -24,6 +24,7 @@ from actors.shared.plugins.model import CSI, Plugin
 from actors.shared.plugins.watch import PluginWatch
 from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
+from supervision.errors import error_text
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from . import pods_directory
@@ -171,7 +172,11 @@ class VolumeManager(Actor):
 
     async def _count_mounts(self) -> None:
         """Count the mounts of earlier incarnations. They stay until the workers have reported their pods."""
-        mounts = await self._teardown.mounts(self._agent.pods_dir)
+        try:
+            mounts = await self._teardown.mounts(self._agent.pods_dir)
+        except OSError as error:
+            self.log.warning("the mounts of an earlier incarnation are not counted: %s", error_text(error))
+            return
         self.metrics.count("reconstruct_volume_operations_total", len(mounts))
         if mounts:
             self.log.info("found %d mounts of pods of an earlier incarnation", len(mounts))

@@ -15,6 +15,7 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import full_name
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from .failure_texts import MountError, events_of, failure, unattached
 from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
@@ -196,7 +197,10 @@ class PodMounts:
 
     async def _measure_set_up(self, pod: Pod, mounter: Mounter, requested_at: float) -> MountError | None:
         started = self._clock()
-        found = await mounter.set_up(pod, self._tools)
+        try:
+            found = await mounter.set_up(pod, self._tools)
+        except OSError as failed:  # a file, or the mount table, that cannot be read: no fault of the pod
+            found = error_text(failed)
         error = found if isinstance(found, MountError) else MountError(found) if found else None
         name = "map_volume" if mounter.is_device else "volume_mount"
         self._metrics.operation(name, mounter.measured_plugin, self._clock() - started, failed=error is not None)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo
 from actors.shared.linux.mountinfo import Mount
+from actors.shared.linux.presence import is_there
 from actors.shared.linux.removal import have_few_files
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.errors import error_text
@@ -114,9 +115,9 @@ class Teardown:
         return f"still mounted: {', '.join(left[:5])}: {error}" if left else ""
 
     def _has_some(self, pod_dir: str, found: VolumeType) -> bool:
-        """Whether the pod has volumes or devices of this type."""
+        """Whether the pod has volumes or devices of this type. Raises OSError."""
         names = found.directories(pod_dir, self._tools)
-        return any(os.path.lexists(f"{pod_dir}/{top}/{name}") for name in names for top in ("volumes", DEVICES))
+        return any(is_there(f"{pod_dir}/{top}/{name}") for name in names for top in ("volumes", DEVICES))
 
     async def _run(self, function: str, arguments: dict[str, Any], deadline: float) -> str:
         try:
@@ -134,4 +135,5 @@ def _cannot_hang(mounts: Sequence[Mount]) -> bool:
 
 
 def _has_volumes(pod_dir: str) -> bool:
-    return any(os.path.lexists(f"{pod_dir}/{name}") for name in VOLUME_DIRECTORIES)
+    """Raises OSError."""
+    return any(is_there(f"{pod_dir}/{name}") for name in VOLUME_DIRECTORIES)

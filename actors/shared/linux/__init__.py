@@ -22,6 +22,7 @@ mount_calls.py       mount(2) and umount2(2), which Python lacks
 oom_score.py         oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
 parent_death.py      commands that end together with their parent
 path_owners.py       whether another user can change or replace what is at a path
+presence.py          whether something is at a path, or cannot be seen
 program.py           runs a program beside an actor, and ends it even if another process holds its pipes
 psi.py               pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
 removal.py           removes a tree of untrusted files: never follows a symlink, never crosses into another mount

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from actors.shared.linux.presence import is_there
 from actors.volume_manager.host.unmounts import is_mounted
 from actors.volume_manager.volume_paths import device_link
 
@@ -72,7 +73,7 @@ class Records:
         """The pod's devices, found by their links and, because a kubelet makes links last, by published targets."""
         top, uid = f"{devices_dir(self._plugins_dir)}/{PUBLISH}", os.path.basename(pod_dir)
         linked = names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
-        published = (name for name in names(top) if os.path.lexists(f"{top}/{name}/{uid}"))
+        published = (name for name in names(top) if is_there(f"{top}/{name}/{uid}"))
         for name in sorted({*linked, *published}):
             paths = device_paths(self._plugins_dir, pod_dir, name)
             yield PublishedVolume(

@@ -7,20 +7,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from actors.shared.linux.presence import is_there
 from actors.volume_manager.volume_paths import PLUGINS
 
 _FOLDER = "kubernetes.io~local-volume"
 
 
 def is_mounted(pods_dir: str, name: str) -> bool:
-    """Whether any pod, this one included, has mounted the volume."""
+    """Whether any pod, this one included, has mounted the volume. Raises OSError if that cannot be seen."""
     with os.scandir(pods_dir) as pods:
-        return any(os.path.lexists(f"{pod.path}/{PLUGINS}/{_FOLDER}/{name}") for pod in pods)
+        return any(is_there(f"{pod.path}/{PLUGINS}/{_FOLDER}/{name}") for pod in pods)
 
 
 def is_noted(pod_dir: str, name: str) -> bool:
-    """Whether this pod has mounted it."""
-    return os.path.lexists(f"{pod_dir}/{PLUGINS}/{_FOLDER}/{name}")
+    """Whether this pod has mounted it. Raises OSError if that cannot be seen."""
+    return is_there(f"{pod_dir}/{PLUGINS}/{_FOLDER}/{name}")
 
 
 def note_mounted(pod_dir: str, name: str) -> None:

@@ -6,6 +6,7 @@ import os
 from typing import Any, Final
 
 from actors.shared.keyed_locks import KeyedLocks
+from actors.shared.linux.presence import is_there
 from actors.volume_manager.host.unmounts import is_mounted
 from supervision.actor import Actor
 from supervision.errors import error_text
@@ -62,9 +63,9 @@ class LocalDevices:
             self._retry_later()
 
     def _is_used(self, name: str, pod_dir: str) -> bool:
-        """Whether any pod uses the volume. Raises OSError if a directory cannot be listed."""
+        """Whether any pod uses the volume. Raises OSError if that cannot be seen."""
         others = (uid for uid in _names(self._pods_dir) if uid != os.path.basename(pod_dir))
-        return any(os.path.lexists(f"{self._pods_dir}/{uid}/volumes/{PLUGIN_DIR}/{name}") for uid in others)
+        return any(is_there(f"{self._pods_dir}/{uid}/volumes/{PLUGIN_DIR}/{name}") for uid in others)
 
     async def _unmount(self, name: str) -> None:
         """Raises OSError."""

@@ -99,6 +99,17 @@ async def test_a_device_stays_while_its_users_are_unknown(node: Node, monkeypatc
     assert node.unmounted == [path]
 
 
+async def test_a_device_stays_while_it_cannot_be_seen_whether_a_pod_uses_it(node: Node) -> None:
+    path, pod = node.mounted("one"), Path(node.root, "pods/u")
+    pod.parent.mkdir()
+    pod.symlink_to(pod)
+    await node.devices.release()
+    assert node.unmounted == []
+    pod.unlink()
+    await node.timers.pop()()
+    assert node.unmounted == [path]
+
+
 @pytest.mark.parametrize(("error", "released"), [("", ["devices"]), ("busy", [])])
 async def test_devices_are_released_with_the_volumes_of_a_pod_unless_these_stay_mounted(
     monkeypatch: pytest.MonkeyPatch, error: str, released: list[str]

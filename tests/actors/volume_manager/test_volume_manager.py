@@ -25,6 +25,7 @@ from actors.volume_manager.messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
+from actors.volume_manager.types.empty_dir import EmptyDir
 from actors.volume_manager.types.unsupported import REMOVED
 from actors.volume_manager.volume_metrics import TOTAL
 from supervision.actor import DisposableError, DisposableTimeout
@@ -70,6 +71,30 @@ async def test_an_empty_dir_belongs_to_the_pods_fs_group(manager):
     found = os.stat(answer.paths["data"])
     assert found.st_gid == group
     assert stat.S_IMODE(found.st_mode) == 0o2777
+
+
+async def test_a_file_of_the_host_that_cannot_be_read_fails_the_volume_and_no_actor(manager, monkeypatch):
+    async def fail(*_):
+        raise OSError(errno.EMFILE, "Too many open files", "/proc/self/mountinfo")
+
+    mount = MountVolumes(UID, pod({"name": "data", "emptyDir": {}}))
+    async with manager:
+        with monkeypatch.context() as patch:
+            patch.setattr(EmptyDir, "set_up", fail)
+            assert "/proc/self/mountinfo: Too many open files" in str(await manager.deliver(mount))
+        assert isinstance(await manager.deliver(mount), VolumesMounted)
+
+
+async def test_the_actor_starts_while_the_mount_table_cannot_be_read(manager, monkeypatch):
+    def fail(directory):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mountinfo, "read_below", fail)
+        async with manager:
+            assert isinstance(
+                await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}}))), VolumesMounted
+            )
 
 
 async def test_a_host_path_without_a_type_is_taken_as_it_is(manager):

@@ -104,6 +104,24 @@ async def test_a_damaged_file_stops_allocation_and_is_reported_until_removed(tmp
     assert await given_to(namespaces, "b") == IdRange(SIZE, SIZE)
 
 
+@pytest.mark.parametrize("place", ["pods", "pods/a"])
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_the_ids_of_a_pod_that_cannot_be_seen_are_not_given_away(
+    tmp_path: Path, place: str, restarts: bool
+) -> None:
+    namespaces = manager(tmp_path)
+    own = await given_to(namespaces, "a")
+    path, kept = tmp_path / place, tmp_path / "kept"
+    path.rename(kept)
+    path.symlink_to(path)
+    later = manager(tmp_path) if restarts else namespaces
+    assert "Too many levels" in await why_not(later, "b")
+    path.unlink()
+    kept.rename(path)
+    assert await given_to(later, "b") != own
+    assert await given_to(later, "a") == own
+
+
 async def test_a_pod_without_free_ids_waits_for_the_end_of_another(tmp_path: Path) -> None:
     namespaces = manager(tmp_path, pods=2, ask=few(2))
     first = await given_to(namespaces, "a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,3 +57,14 @@ async def test_the_mounts_of_a_pod_are_all_below_but_the_pods_directory_and_thos
     nothing: Any = None
     ending = Teardown(nothing, Agent(root_dir="/nowhere"), nothing)
     assert await ending.mounts("/nowhere/pods", without=without) == found
+
+
+async def test_volumes_that_cannot_be_looked_for_are_not_taken_for_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mountinfo, "read_below", lambda directory: [])
+    pod = tmp_path / "pods/u"
+    pod.parent.mkdir()
+    pod.symlink_to(pod)
+    nothing: Any = None
+    assert "Too many levels" in await Teardown(nothing, Agent(root_dir=str(tmp_path)), nothing).volumes("u")

@@ -1,0 +1,15 @@
+"""Whether something is at a path, for decisions that must not take what cannot be seen for absent."""
+
+from __future__ import annotations
+
+import os
+
+
+def is_there(path: str) -> bool:
+    """Whether anything is at the path, a link included. Unlike os.path.lexists, raises OSError if that cannot be seen,
+    as on a disk with errors or without free memory."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
