@@ -14,6 +14,7 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.shared.config.errors import MASKED
 from actors.shared.config.flags import parsing
 from actors.shared.config.paths import default_root_dir
+from actors.shared.config.url_passwords import lacks_password
 from supervision.cli.command import NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context
 from supervision.protocol import Tree
 from supervision.time_scale import scaled
@@ -26,7 +27,7 @@ _SECONDS: Final = 3.0
 def of_agent(flagz: Flagz) -> list[str]:
     """The flags of the running agent, without those whose values it keeps secret."""
     shown = {name: flagz.flags[name] for name in flagz.given if name in flagz.flags}
-    return [f"--{name}={value}" for name, value in shown.items() if value != MASKED]
+    return [f"--{name}={value}" for name, value in shown.items() if value != MASKED and not lacks_password(value)]
 
 
 def of_last_start(context: Context) -> list[str]:

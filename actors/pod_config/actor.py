@@ -174,7 +174,7 @@ class PodConfig(Actor):
     def _from_url(self) -> list[PodCandidate]:
         if self._url is None:
             return []
-        return [self._candidate(pod, self._url.url, time.time_ns()) for pod in self._url.pods]
+        return [self._candidate(pod, self._url.shown_url, time.time_ns()) for pod in self._url.pods]
 
     def _candidate(self, pod: StaticPod, place: str, changed_ns: int) -> PodCandidate:
         return PodCandidate(pod.uid, pod.full_name, place, self._seen_times.static(pod.uid, pod.data, changed_ns))

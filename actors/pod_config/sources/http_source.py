@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from actors.shared.config.url_passwords import without_passwords
 from supervision.errors import error_text
 from supervision.time_scale import scaled
 
@@ -56,7 +57,8 @@ class UrlSource:
     """The pods of the last good answer. They stay after an error."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url, self.shown_url = url, without_passwords(url)
+        """`shown_url`: in texts."""
         self.pods: list[StaticPod] = []
         self.synced = False
         """The first good answer has arrived."""
@@ -72,7 +74,7 @@ class UrlSource:
     def answered(self, body: bytes, pods: list[StaticPod]) -> None:
         """A good answer with these pods; an empty body has none."""
         self.pods, self._body, self.synced, self.failures = pods, body, True, 0
-        self.errors = [] if body else [f"{self.url}: the answer is empty: no pods"]
+        self.errors = [] if body else [f"{self.shown_url}: the answer is empty: no pods"]
 
     def unchanged(self) -> None:
         """The same answer as the last good one."""
@@ -81,5 +83,5 @@ class UrlSource:
 
     def failed(self, error: ManifestError | FetchError) -> None:
         texts = error.texts() if isinstance(error, ManifestError) else [str(error)]
-        self.errors = [f"{self.url}: {text}" for text in texts]
+        self.errors = [f"{self.shown_url}: {text}" for text in texts]
         self.failures += 1

@@ -37,7 +37,9 @@ def source_states(
         ready = files.is_read or was_ready
         states.append(SourceState(SOURCE_FILE, files.path, ready, len(list(files.pods())), wrong))
     if url is not None:
-        states.append(SourceState(SOURCE_HTTP, url.url, url.synced, len(url.pods), [*url.errors, *of[SOURCE_HTTP]]))
+        states.append(
+            SourceState(SOURCE_HTTP, url.shown_url, url.synced, len(url.pods), [*url.errors, *of[SOURCE_HTTP]])
+        )
     if api is not None:
         wrong = [*api.errors(), *of[SOURCE_API], *quarantined.errors(from_api=True)]
         states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), wrong))

@@ -9,6 +9,7 @@ explanation.py         what `config explain` says of one of them, as fields and 
 paths.py               the agent's paths, by its root directory
 endpoints.py           the socket of a container runtime's endpoint
 errors.py              problems, each with file, field and rule
+url_passwords.py       passwords in URLs, which are shown without them
 version.py             the release
 fields/                the types of the configuration, and the values of its fields
 flags/                 the command line

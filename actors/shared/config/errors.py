@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from .url_passwords import without_passwords
+
 
 class ConfigProblem(msgspec.Struct, frozen=True):
     """A broken rule."""
@@ -53,9 +55,10 @@ def shown_at(path: str, value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a problem: short JSON on one line."""
+    """A value in a problem: short JSON on one line, a URL without its password."""
     try:
         text = msgspec.json.encode(value, enc_hook=str).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):
         text = repr(value)
+    text = without_passwords(text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -34,8 +34,8 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Tree:
 
 
 def test_the_flags_of_the_agent_are_used_without_those_that_it_hides() -> None:
-    flags = {"max-pods": "5", "manifest-url-header": MASKED, "v": "2"}
-    assert of_agent(Flagz(flags, ("max-pods", "manifest-url-header"), {}, "v")) == ["--max-pods=5"]
+    flags = {"max-pods": "5", "manifest-url-header": MASKED, "manifest-url": "https://u:xxxxx@h/", "v": "2"}
+    assert of_agent(Flagz(flags, ("max-pods", "manifest-url-header", "manifest-url"), {}, "v")) == ["--max-pods=5"]
 
 
 def test_relative_paths_start_at_the_working_directory_of_the_agent(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
 from actors.shared.config.fields.groups import MemoryReservation, Taint, VModule
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.url_passwords import without_passwords
 
 from .flag_table import FLAGS, Flag
 
@@ -55,4 +56,4 @@ def _value_text(value: Any, separator: str) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         between = ";" if value and isinstance(value[0], MemoryReservation) else ","
         return between.join(_value_text(item, separator) for item in value)
-    return str(value)
+    return without_passwords(str(value))

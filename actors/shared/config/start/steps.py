@@ -15,6 +15,7 @@ from pathlib import Path
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
 from actors.shared.config.sources.effective import to_plain
+from actors.shared.config.url_passwords import without_passwords
 from actors.shared.config.version import OWN_VERSION, git_version
 from supervision.errors import error_reason
 
@@ -88,4 +89,4 @@ def announced(agent: Agent) -> Iterator[tuple[int, str]]:
 def _json_text(value: object) -> str:
     import msgspec
 
-    return msgspec.json.encode(value).decode()
+    return without_passwords(msgspec.json.encode(value).decode())

@@ -2,6 +2,7 @@ import pytest
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.flags.flag_table import FLAGS
 from actors.shared.config.flags.flagz import flags_in_force
 from actors.shared.config.flags.parsing import parse
@@ -65,3 +66,8 @@ def test_a_field_of_the_file_shows_in_the_flag_of_the_same_meaning(host, write):
 def test_secrets_are_not_shown(agent):
     shown = flags_in_force(agent, agent.config)
     assert shown["manifest-url-header"] == shown["storage-driver-password"] == MASKED
+
+
+def test_a_url_is_shown_without_its_password():
+    config = KubeletConfiguration(staticPodURL="https://user:secret@host/")
+    assert flags_in_force(Agent(config=config), config)["manifest-url"] == "https://user:xxxxx@host/"

@@ -262,14 +262,16 @@ def test_a_bad_host_stops_before_anything_is_made(agent, tmp_path):
 
 
 def test_the_first_log_lines_show_version_flags_and_configuration_without_secrets(host, write):
-    path = write("staticPodURLHeader: {Authorization: [Bearer one]}\n")
+    path = write("staticPodURLHeader: {Authorization: [Bearer one]}\nstaticPodURL: https://u:three@h/\n")
     agent = load([f"--config={path}", "--manifest-url-header=X:two", "--max-pods=5"], host)
     lines = list(announced(agent))
     assert lines[0][0] == 0
     assert "v1.36" in lines[0][1]
     assert (1, 'flag --max-pods="5"') in lines
     assert (5, "configuration maxPods: 5") in lines
-    assert not [line for _, line in lines if "one" in line.split() or "two" in line or "Bearer" in line]
+    assert not [
+        line for _, line in lines if "one" in line.split() or "two" in line or "three" in line or "Bearer" in line
+    ]
 
 
 def test_the_release_that_is_reported_is_the_one_that_is_installed() -> None:
