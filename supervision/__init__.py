@@ -25,6 +25,7 @@ quarantine.py         records on which input an actor died, and which input is i
 thread_shortage.py    detects that the host gives this process no more threads
 
 How it runs:
+own_code.py           command lines that run code of this project in another Python
 fork_server/          the process that forks every actor and runs no actor's code; the disposable processes it makes
 process/              the process of an actor: its start, its loop, its port to the tree, its heartbeat, its end
 messaging/            messages on their way: names, links, queues, frames, the inbox

@@ -157,7 +157,16 @@ class NativeBase:
         """Starts the fork server. Raises AskError when it does not come up."""
         self._private = None if run_dir else tempfile.mkdtemp(prefix="thespian-")
         self._run_dir = run_dir or Path(str(self._private))
-        arguments = [sys.executable, "-m", "supervision.system_base", str(self._run_dir), str(os.getpid()), *preload]
+        # -P: the working directory is on its path only if it is on ours
+        arguments = [
+            sys.executable,
+            "-P",
+            "-m",
+            "supervision.system_base",
+            str(self._run_dir),
+            str(os.getpid()),
+            *preload,
+        ]
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._fork_server = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
         self._names = Names(self._run_dir / "names")

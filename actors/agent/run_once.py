@@ -23,6 +23,7 @@ from actors.shared.config.commands import take_form, take_option
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.loading import load
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
+from actors.shared.config.url_passwords import without_passwords
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import ends_with_parent
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
@@ -32,6 +33,7 @@ from supervision.cli.text import folded, plain, terminal_columns
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
+from supervision.own_code import own_code
 
 from .start_checks import nearest_directory
 
@@ -40,6 +42,7 @@ POLL_SECONDS: Final = 0.1
 STOP_SECONDS: Final = 60.0
 PERMANENT: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 """Waiting reasons that only a change of the pod can end."""
+_MAIN: Final = "from actors.agent.command import main; sys.exit(main())"
 ABOUT: Final = """\
 Usage: supervise run-once [--timeout=SECONDS] [-o json|yaml] [flags of start]
 
@@ -143,7 +146,11 @@ def run(words: Sequence[str]) -> int:
 def _source_text(agent: Agent) -> str:
     """Where static pods would come from. Pure."""
     places = [place for place in (agent.config.staticPodPath, agent.config.staticPodURL) if place]
-    return f"nothing in {' or '.join(places)}" if places else "neither staticPodPath nor staticPodURL is set"
+    return (
+        f"nothing in {without_passwords(' or '.join(places))}"
+        if places
+        else "neither staticPodPath nor staticPodURL is set"
+    )
 
 
 def _not_permitted(root_dir: str) -> str:
@@ -177,7 +184,7 @@ def _options(words: Sequence[str]) -> tuple[float, str, list[str]]:
 
 def _start_agent(flags: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the agent; it ends together with this process."""
-    command = [sys.executable, "-m", "actors.agent.command", "start", *flags]
+    command = [*own_code(_MAIN), "start", *flags]
     return subprocess.Popen(ends_with_parent(command), stdin=subprocess.DEVNULL)
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Final
 
 from actors.shared.config.agent import Agent
 from actors.shared.declaration import Declaration
+from supervision.own_code import own_code
 
 from .messages import VOLUME_MANAGER
 
-_IF_EMPTY: Final = """[ -n "$(ls -A -- "$1")" ] || exec "$2" -c "$3" "$1\""""
-_REMOVE_BIND: Final = (
-    "import sys; from actors.volume_manager.host.mount_propagation import remove_bind; remove_bind(sys.argv[1])"
-)
+_IF_EMPTY: Final = """[ -n "$(ls -A -- "$0")" ] || exec "$@" "$0\""""
+_REMOVE_BIND: Final = "from actors.volume_manager.host.mount_propagation import remove_bind; remove_bind(sys.argv[1])"
 DECLARATION: Final = Declaration(
     name=VOLUME_MANAGER,
     actor="actors.volume_manager.actor:VolumeManager",
@@ -26,4 +24,4 @@ DECLARATION: Final = Declaration(
 def when_killed(agent: Agent) -> tuple[str, ...]:
     """A program that does the same as `pods_directory.unshare`, for an agent that was killed."""
     path = os.path.realpath(agent.pods_dir)
-    return ("/bin/sh", "-c", _IF_EMPTY, "unshare", path, sys.executable, _REMOVE_BIND)
+    return ("/bin/sh", "-c", _IF_EMPTY, path, *own_code(_REMOVE_BIND))
