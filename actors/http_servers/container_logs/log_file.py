@@ -25,7 +25,7 @@ class LogFile(msgspec.Struct, frozen=True):
         """The error when the file cannot be opened. As in the kubelet, a container without an ID, which has never
         started or which the runtime has lost, is terminated."""
         if self.container_id:
-            return HttpError(400, f"the log of {self.container} cannot be read: {why}")
+            return HttpError(400, f"unable to retrieve container logs for {self.container_id}: {why}")
         return HttpError(400, f'container "{self.container}" in pod "{pod}" is terminated')
 
     def runs_in(self, status: PodStatus) -> bool:

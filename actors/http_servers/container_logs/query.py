@@ -13,7 +13,9 @@ import msgspec
 
 from actors.http_servers.serving.http_error import HttpError
 
-_NUMBER = re.compile("-?[0-9]{1,18}")
+_NUMBER = re.compile("[+-]?0*[0-9]{1,19}")
+_MOST = (1 << 63) - 1
+"""The largest number of the API; clients send it for "all"."""
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,10 +90,9 @@ def _number(values: Mapping[str, str], name: str, least: int, problems: _Problem
     if name not in values:
         return None
     text = values[name]
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or abs(number := int(text)) > _MOST:
         problems.unreadable.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
         return None
-    number = int(text)
     if number < least:
         problems.invalid.append(f"{name}: Invalid value: {number}: must be greater than or equal to {least}")
         return None

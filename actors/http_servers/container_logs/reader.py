@@ -31,7 +31,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
 
     Raises LogUnavailable when the log cannot be opened at first.
     """
-    file = opener()
+    file, fresh = opener(), None
     try:
         end = os.fstat(file.fileno()).st_size
         yield b""
@@ -39,7 +39,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
             async for _ in seek_tail(file, query.tail_lines, end):
                 yield b""
         line_filter, rest = LineFilter(query), b""
-        quiet, ended = 0.0, False
+        quiet, ended = 0.0, None  # at the first end of the file it is asked at once
         while not line_filter.full:
             data = file.read(BLOCK_BYTES if query.follow else max(0, min(BLOCK_BYTES, end - file.tell())))
             if data:
@@ -53,23 +53,28 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
                 continue
             if not query.follow:
                 break
-            replaced = _open_rotated(file, opener)
-            if replaced is not None:
+            if fresh is not None:
                 file.close()
-                file, rest = replaced, b""
+                file, fresh, rest = fresh, None, b""
                 if line_filter.within_line:
                     yield line_filter.feed(b"")
                 continue
-            if ended:
-                break
+            fresh = _open_rotated(file, opener)
+            if fresh is None:
+                if ended:
+                    break
+                if ended is None or quiet >= ENDED_POLL_SECONDS:
+                    quiet, ended = 0.0, not await running()
+                    continue
+            # a runtime may write to the old file for a moment after it has made the new one
             await asyncio.sleep(POLL_SECONDS)
             quiet += POLL_SECONDS
-            if quiet >= ENDED_POLL_SECONDS:
-                quiet, ended = 0.0, not await running()
         if (rest or line_filter.within_line) and not line_filter.full and not query.follow:
             yield line_filter.feed(rest)
     finally:
         file.close()
+        if fresh is not None:
+            fresh.close()
 
 
 def _open_rotated(file: BinaryIO, opener: Opener) -> BinaryIO | None:

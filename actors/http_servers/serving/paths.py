@@ -10,6 +10,12 @@ _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 """Characters that mean the same escaped and unescaped (RFC 3986, section 2.3)."""
 
 
+def of_target(target: str) -> str:
+    """The path of a request's target without its query, which may be a whole URL, as for a proxy (RFC 9112, 3.2.2)."""
+    scheme, separator, rest = target.partition("://")
+    return "/" + rest.partition("/")[2] if separator and scheme.lower() in ("http", "https") else target
+
+
 def unescaped(path: str) -> str:
     """The path without needless escapes: `/pods` for `/%70ods`. An escaped slash stays: it is not a separator."""
     return _ESCAPE.sub(_unescaped, path) if "%" in path else path

@@ -13,7 +13,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 
 from .endpoint import Availability, Endpoint, availability, disabled_text, pattern
 from .handler import DisabledHandler, EndpointHandler, NotFoundHandler, ServerHandler
-from .paths import cleaned, unescaped
+from .paths import cleaned, of_target, unescaped
 from .server_state import ServerState
 
 
@@ -64,7 +64,7 @@ class _Routes(Application):
     """Paths that differ in needless escapes are the same; one with empty segments or dots is redirected, as by Go."""
 
     def find_handler(self, request: HTTPServerRequest, **given: Any) -> Any:
-        request.path = unescaped(request.path)
+        request.path = unescaped(of_target(request.path))
         path = cleaned(request.path)
         if path == request.path:
             return super().find_handler(request, **given)

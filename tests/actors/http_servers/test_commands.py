@@ -172,7 +172,7 @@ def test_a_stream_that_the_runtime_refuses_has_the_status_of_the_kubelet(
 @pytest.mark.parametrize(
     ("query", "status", "text"),
     [
-        ("tailLines=x&tail=all", 400, "the log of c cannot be read"),
+        ("tailLines=x&tail=all", 400, "unable to retrieve container logs for"),
         ("tailLines=1&tail=x", 400, 'tailLines: Invalid value: "x"'),
         ("tail=-1", 422, "tailLines: Invalid value: -1"),
     ],

@@ -40,6 +40,7 @@ from tests.support.served_node import STAMP, Node, serve, status
         ("/configz", (200, '{"kubeletconfig":{}}')),
         ("/nowhere", (404, "404 page not found\n")),
         ("/%70ods", (200, '{"kind":"PodList","items":[]}')),
+        ("https://other/pods", (200, '{"kind":"PodList","items":[]}')),
         ("/containerLogs/d/q/c", (404, 'pod "q" does not exist')),
         ("/containerLogs/d/p/z", (404, 'container "z" not found in pod "p"')),
         ("/containerLogs/d/..%2f..%2fetc/c", (404, 'pod "../../etc" does not exist')),

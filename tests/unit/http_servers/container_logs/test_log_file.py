@@ -66,7 +66,10 @@ def test_a_container_without_a_log_is_refused_with_the_reason(state: object, con
 
 @pytest.mark.parametrize(
     ("newest", "text"),
-    [("", 'container "c" in pod "p" is terminated'), ("x://new", "the log of c cannot be read: no such file")],
+    [
+        ("", 'container "c" in pod "p" is terminated'),
+        ("x://new", "unable to retrieve container logs for x://new: no such file"),
+    ],
 )
 def test_a_container_that_never_started_is_terminated_rather_than_without_its_file(newest: str, text: str) -> None:
     log = find_log(POD, status(ended(""), {}, newest=newest), "c", previous=False)

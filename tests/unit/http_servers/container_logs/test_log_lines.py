@@ -116,7 +116,14 @@ def test_both_kinds_of_since_are_refused():
         parse_query({"sinceSeconds": "10", "sinceTime": T0}, 1e9)
 
 
-@pytest.mark.parametrize("text", ["--5", "-", "²", "1" * 30, "5-", " 5"])
+@pytest.mark.parametrize(
+    ("text", "number"), [("+1", 1), ("007", 7), ("9223372036854775807", (1 << 63) - 1), ("0" * 30, 0)]
+)
+def test_a_number_is_read_as_by_the_api(text, number):
+    assert parse_query({"tailLines": text}, 0.0).tail_lines == number
+
+
+@pytest.mark.parametrize("text", ["9223372036854775808", "--5", "-", "²", "1" * 30, "5-", " 5"])
 def test_an_invalid_number_is_refused_by_name(text):
     with pytest.raises(QueryError, match="tailLines: Invalid value"):
         parse_query({"tailLines": text}, 0.0)

@@ -296,6 +296,42 @@ def test_a_log_that_is_rotated_as_its_container_ends_is_followed_to_its_last_lin
     assert asyncio.run(story()) == "first\nlast\n"
 
 
+def test_what_a_runtime_writes_to_the_old_file_after_it_made_the_new_one_is_followed(log, tmp_path):
+    async def story() -> str:
+        running, old = True, tmp_path / "a" / "0.log.1"
+
+        async def alive() -> bool:
+            return running
+
+        def opened() -> BinaryIO:
+            file = open_log(str(tmp_path), "a/0.log")
+            if old.exists() and old.read_text() == line("one"):
+                with old.open("a") as other:
+                    other.write(line("two"))
+            return file
+
+        log.write_text(line("one"))
+        got = b""
+        async for block in read_log(opened, LogQuery(follow=True), alive):
+            got += block
+            if block == b"one\n":
+                log.rename(old)
+                log.write_text(line("three"))
+            running = b"three" not in got
+        return got.decode()
+
+    assert asyncio.run(asyncio.wait_for(story(), 20)) == "one\ntwo\nthree\n"
+
+
+def test_following_the_log_of_a_container_that_has_ended_needs_no_pause(log, tmp_path, monkeypatch):
+    async def pause(seconds: float) -> None:
+        assert not seconds
+
+    monkeypatch.setattr("actors.http_servers.container_logs.reader.asyncio.sleep", pause)
+    log.write_text(line("one"))
+    assert read(tmp_path, follow=True) == "one\n"
+
+
 @pytest.mark.parametrize("plant", ["file", "folder"])
 def test_a_planted_link_is_not_followed(tmp_path, plant):
     (tmp_path / "secret").mkdir()

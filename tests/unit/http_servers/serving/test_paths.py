@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.http_servers.serving.paths import cleaned, unescaped
+from actors.http_servers.serving.paths import cleaned, of_target, unescaped
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,18 @@ def test_a_path_is_cleaned_of_empty_segments_and_dots(path, expected):
 )
 def test_only_needless_escapes_are_removed(path, expected):
     assert unescaped(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/pods", "/pods"),
+        ("http://node:10250/pods", "/pods"),
+        ("HTTPS://node", "/"),
+        ("/logs/http://x", "/logs/http://x"),
+        ("ftp://node/pods", "ftp://node/pods"),
+        ("*", "*"),
+    ],
+)
+def test_the_target_of_a_request_may_be_a_whole_url(target, path):
+    assert of_target(target) == path
