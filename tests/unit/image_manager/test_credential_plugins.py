@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.image_manager import plugin_process
-from actors.image_manager.credential_plugins import Account, CredentialPlugins, Identity
+from actors.image_manager.credential_plugins import PURGE_SECONDS, Account, CredentialPlugins, Identity
 from actors.image_manager.keyring import Credential
 from actors.image_manager.plugin_process import (
     CredentialProviderRequest,
@@ -95,6 +95,20 @@ async def test_the_answer_or_the_configuration_sets_the_cache_duration(seconds, 
     site.now = 61.0
     await site.names()
     assert len(site.calls) == runs
+
+
+async def test_from_time_to_time_the_answers_that_are_over_are_removed_and_no_others():
+    site = Site(provider(defaultCacheDuration=Duration.parse("10m")))
+    await site.names("r.example.com/a")
+    site.now = PURGE_SECONDS - 1.0
+    await site.names("r.example.com/b")
+    assert len(site.plugins._cache) == 2
+    site.now = PURGE_SECONDS
+    await site.names("r.example.com/c")
+    assert {key[2] for key in site.plugins._cache} == {"r.example.com/b", "r.example.com/c"}
+    site.now = PURGE_SECONDS + 601.0
+    await site.names("r.example.com/d")
+    assert len(site.plugins._cache) == 3, "the next removal is as long after the last one"
 
 
 async def test_concurrent_requests_share_one_run():

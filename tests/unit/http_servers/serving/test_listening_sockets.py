@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 import pytest
@@ -71,3 +72,18 @@ def test_one_address_is_one_socket_and_a_taken_port_is_an_error():
     with pytest.raises(OSError, match="in use"):
         listening("0.0.0.0", port, 5)
     sock.close()
+
+
+def test_a_wildcard_whose_port_is_taken_in_one_family_is_an_error_and_leaves_no_socket(monkeypatch):
+    made, real = [], module._socket
+
+    def one(family, address, port, backlog):
+        if family == socket.AF_INET6:
+            raise OSError(errno.EADDRINUSE, "taken")
+        made.append(real(family, address, port, backlog))
+        return made[-1]
+
+    monkeypatch.setattr(module, "_socket", one)
+    with pytest.raises(OSError, match="taken"):
+        listening("0.0.0.0", 0, 5)
+    assert [sock.fileno() for sock in made] == [-1]

@@ -36,6 +36,21 @@ def test_messages_are_read_however_they_are_cut(payloads, data):
     assert found == [(Opcode.BINARY, payload) for payload in payloads]
 
 
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65535, 65536])
+def test_a_frame_is_complete_with_its_last_byte_whatever_form_its_length_has(size):
+    payload = bytes(range(256)) * 257
+    whole, decoder = sent(payload[:size]), WebSocketDecoder()
+    for at in range(min(len(whole) - 1, 20)):
+        assert list(decoder.feed(whole[at : at + 1])) == []
+    at = min(len(whole) - 1, 20)
+    assert list(decoder.feed(whole[at:-1])) == []
+    assert list(decoder.feed(whole[-1:])) == [(Opcode.BINARY, payload[:size])]
+
+
+def test_a_ping_has_up_to_125_bytes():
+    assert list(WebSocketDecoder().feed(sent(bytes(125), ABNF.OPCODE_PING))) == [(Opcode.PING, bytes(125))]
+
+
 def test_fragments_are_one_message_and_a_ping_may_come_between():
     parts = [sent(b"a", final=0), sent(b"p", ABNF.OPCODE_PING), sent(b"b", ABNF.OPCODE_CONT)]
     assert list(WebSocketDecoder().feed(b"".join(parts))) == [(Opcode.PING, b"p"), (Opcode.BINARY, b"ab")]

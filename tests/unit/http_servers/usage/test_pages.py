@@ -7,6 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from actors.http_servers.usage import cadvisor_metrics, resource_metrics
+from actors.http_servers.usage.stats_fields import swap_stats
 from actors.http_servers.usage.summary import summary
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import FileSystem
@@ -192,6 +193,19 @@ def test_the_node_has_the_figures_of_its_disks(name, device, expected):
 
 def test_the_limit_of_the_node_is_its_memory():
     assert value("container_spec_memory_limit_bytes", id="/") == 1000
+
+
+def test_a_container_without_a_limit_of_open_files_has_minus_one():
+    processes = {"/kubepods/podu/c1": ProcessStats(1, 1, 0, None)}
+    page = "".join(cadvisor_metrics.chunks(SAMPLE, MACHINE, processes, {}))
+    assert [line.split()[1] for line in page.splitlines() if line.startswith("container_ulimits_soft{")] == ["-1"]
+
+
+@pytest.mark.parametrize(("used", "available"), [(7, 43), (50, 0), (51, 0)])
+def test_the_swap_that_is_left_is_never_negative(used, available):
+    stats = swap_stats(msgspec.structs.replace(USAGE, swap_bytes=used))
+    assert stats is not None
+    assert (stats["swapAvailableBytes"], stats["swapUsageBytes"]) == (available, used)
 
 
 @pytest.mark.parametrize("name", ["container_threads_max", "container_spec_memory_swap_limit_bytes"])
