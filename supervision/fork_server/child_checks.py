@@ -146,6 +146,8 @@ class Watch:
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
         process.record_cause("hang", text)
+        if process.blackbox is not None:
+            process.blackbox.expect_stacks()
         os.kill(process.pid, signal.SIGUSR1)
         seconds = scaled(_PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS)
         process.add_timer(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
@@ -157,7 +159,7 @@ class Watch:
                 where = child.spec.probe.stacks_file.replace("{pid}", str(child.process.pid))
             self._kill(child, "hang", f"{text}; its stacks, if it wrote any, are in {where}" if where else text)
             return
-        stacks = child.process.blackbox.read()[1] if child.process.blackbox is not None else ""
+        stacks = child.process.blackbox.stacks() if child.process.blackbox is not None else ""
         self._kill(child, "hang", f"{text}\n{stacks}" if stacks else f"{text}; it gave no stack")
 
     def _check_memory(self, child: ProcessEntry) -> None:

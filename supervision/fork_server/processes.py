@@ -172,9 +172,9 @@ class ChildProcesses:
 
     def _report_end(self, child: ProcessEntry, status: int, detail: str = "", most_memory: int = 0) -> None:
         now, process = time.monotonic(), child.process
-        message, text = process.blackbox.read() if process.blackbox is not None else ("", "")
+        message, text = process.blackbox.exception() if process.blackbox is not None else ("", "")
         if process.cause is None and os.WIFSIGNALED(status):
-            # killed from outside: stacks in the black box are not the cause
+            # killed from outside, and not by what it had recorded
             text = self._oom_kills.explain(process.pid, now) if os.WTERMSIG(status) == signal.SIGKILL else ""
         out_of_memory = process.cause == "memory" or (process.cause is None and os.WIFSIGNALED(status) and bool(text))
         if process.status_entry is not None and not message:

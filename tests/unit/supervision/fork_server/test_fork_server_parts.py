@@ -357,14 +357,14 @@ def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
 
 def test_the_black_box_distinguishes_an_exception_from_stacks() -> None:
     box = BlackBox("a")
-    assert box.read() == ("", "")
+    assert (box.exception(), box.stacks()) == (("", ""), "")
     os.write(box.fd, b"Current thread 0x1 (most recent call first):\n")
-    assert box.read() == ("", "Current thread 0x1 (most recent call first):\n")
+    assert (box.exception(), box.stacks()) == (("", ""), "Current thread 0x1 (most recent call first):\n")
     try:
         raise KeyError("k")
     except KeyError as error:
         box.record("m.T", error)
-    message, text = box.read()
+    message, text = box.exception()
     assert message == "m.T"
     assert text.startswith("Traceback")
     assert text.endswith("KeyError: 'k'\n")

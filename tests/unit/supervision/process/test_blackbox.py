@@ -42,8 +42,8 @@ def test_a_signal_writes_the_stacks_of_all_threads_and_the_process_goes_on(box: 
         faulthandler.unregister(signal.SIGUSR1)
         over.set()
         thread.join()
-    message, stacks = box.read()
-    assert message == ""
+    stacks = box.stacks()
+    assert box.exception() == ("", "")
     assert "Current thread" in stacks
     assert "in wait_in_a_thread" in stacks
     assert "in test_a_signal_writes_the_stacks" in stacks
@@ -52,14 +52,30 @@ def test_a_signal_writes_the_stacks_of_all_threads_and_the_process_goes_on(box: 
 def test_an_exception_replaces_what_was_written_before(box: BlackBox) -> None:
     os.write(box.fd, b"stacks of an earlier signal\n" * 1000)
     box.record("m.T", _raised("short"))
-    message, text = box.read()
+    message, text = box.exception()
     assert (message, text.splitlines()[-1]) == ("m.T", "ValueError: short")
     assert "earlier signal" not in text
 
 
 def test_of_a_long_traceback_the_end_is_kept(box: BlackBox) -> None:
     box.record("m.T", _raised("x" * 3 * _LIMIT + "the end"))
-    message, text = box.read()
+    message, text = box.exception()
     assert message == "m.T"
     assert len(text) == _LIMIT
     assert text.endswith("x" * 100 + "the end\n")
+
+
+def test_the_stacks_of_a_hang_are_not_those_of_an_earlier_signal(box: BlackBox) -> None:
+    os.write(box.fd, b"stacks of an earlier signal\n" * 10_000)
+    box.expect_stacks()
+    os.write(box.fd, b"stacks of the hang")
+    assert box.stacks() == "stacks of the hang"
+
+
+def test_stacks_after_an_exception_leave_it(box: BlackBox) -> None:
+    box.record("m.T", _raised("short"))
+    box.expect_stacks()
+    os.write(box.fd, b"stacks of the hang")
+    message, text = box.exception()
+    assert (message, "ValueError: short" in text) == ("m.T", True)
+    assert box.stacks().endswith("stacks of the hang")
