@@ -143,6 +143,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     program: tuple[str, ...] = ()
     """argv of a program to supervise instead of an actor."""
     environment: dict[str, str] = {}
+    files: dict[str, str] = {}
+    """Path and text of the files that a program reads and nobody else writes: made whole before each of its starts."""
     ready_socket: str = ""
     """A program is in service once this Unix socket accepts a connection; empty: at once."""
     probe: ProgramProbe | None = None

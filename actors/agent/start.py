@@ -220,13 +220,14 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
 
     driver = managed_driver(agent.config.cgroupDriver)
     instance = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir, cgroup_driver=driver)
+    cluster = not agent.standalone
     try:
         host = look(agent.root_dir)
-        prepare_runtime(instance, host, cluster=not agent.standalone, pod_cidr=agent.config.podCIDR)
+        prepare_runtime(instance, host, cluster=cluster, pod_cidr=agent.config.podCIDR)
         ensure_images(instance, host)
     except (RuntimeSetupError, OSError) as error:
         raise _Refused(error_text(error)) from None
-    return child_spec(instance, host)
+    return child_spec(instance, host, cluster=cluster)
 
 
 def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: dict[str, Policy]) -> Application:

@@ -48,7 +48,7 @@ def render(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = False
             "io.containerd.internal.v1.opt": {"path": f"{instance.root}/opt"},
         },
     }
-    return "# Written at each start of the agent: changes are lost.\n" + "\n".join(_lines(config, ()))
+    return "# Written at each start of containerd: changes are lost.\n" + "\n".join(_lines(config, ()))
 
 
 def _plugins_2(instance: ManagedRuntime, host: RuntimeHost, cluster: bool) -> Table:

@@ -46,8 +46,7 @@ def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = Fals
 
 
 def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:
-    """Restore the missing files that containerd reads: its configuration, without which it does not start, and the
-    pods' network. Answers whether something of the network was gone.
+    """Restore the missing files of the pods' network that containerd reads. Answers whether one was gone.
 
     In a cluster containerd itself fills in the template, when it gets the pods' network again. Raises
     RuntimeSetupError, OSError.
@@ -55,8 +54,6 @@ def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_
     instance, host = ManagedRuntime(root=runtime_dir, state=state_dir), look(root_dir)
     gone = not os.path.isdir(instance.network_dir)
     _make_directories(instance)
-    if not os.path.isfile(instance.config_file):
-        put(instance.config_file, containerd_config.render(instance, host, cluster=cluster))
     try:
         return _put_network(instance, host, cluster=cluster, pod_cidr=pod_cidr) or gone
     except network.NoFreeNetwork as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from supervision.spec import ChildSpec, ProgramProbe
 
+from . import containerd_config
 from .declaration import POLICY
 from .host import RuntimeHost
 from .instance import ManagedRuntime
@@ -15,12 +16,13 @@ def argv(instance: ManagedRuntime, host: RuntimeHost) -> tuple[str, ...]:
     return (host.containerd, "--config", instance.config_file)
 
 
-def child_spec(instance: ManagedRuntime, host: RuntimeHost) -> ChildSpec:
-    """The box of the tree: in service once its socket accepts."""
+def child_spec(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = False) -> ChildSpec:
+    """The box of the tree: in service once its socket accepts. `cluster`: as in `containerd_config.render`."""
     return ChildSpec(
         name=CONTAINER_RUNTIME,
         program=argv(instance, host),
         environment={"PATH": host.search_path, "TMPDIR": instance.temporary},
+        files={instance.config_file: containerd_config.render(instance, host, cluster=cluster)},
         ready_socket=instance.socket,
         probe=ProgramProbe(
             function="actors.shared.cri.liveness:serves",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NoReturn
 
 from ..process.blackbox import BlackBox
 from ..spec import ChildSpec
+from ..state_file import read_private, write_private
 from . import core_dumps
 from .signals import before_program
 
@@ -23,6 +25,7 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
     try:
         os.setsid()
         _redirect(spec.log_file)
+        restore_files(spec.files)
         if spec.probe is not None and spec.probe.stacks_file:
             prepare_stacks(spec.probe.stacks_file)
         before_program()
@@ -31,6 +34,16 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
     except OSError as error:
         blackbox.record("", error)
     os._exit(EXIT_NOT_EXECUTED)
+
+
+def restore_files(files: Mapping[str, str]) -> None:
+    """Write each file that is missing, or has another text. `files`: as in ChildSpec. Raises OSError."""
+    for path, text in files.items():
+        content = text.encode()
+        with suppress(OSError):
+            if read_private(path) == content:
+                continue
+        write_private(path, content)
 
 
 def prepare_stacks(file: str) -> None:

@@ -46,6 +46,7 @@ KEPT: Final = (
     Kept("root/troupelet/config/session", "actors/config_controller/session.py", when="a changed configuration"),
     Kept("root/troupelet/last_good*", "actors/pod_config/sources/last_good.py", when="a manifest that turns bad"),
     Kept("root/troupelet/containerd/config.toml", "actors/container_runtime/host_setup.py"),
+    Kept("root/troupelet/containerd/config.toml", "supervision/fork_server/programs.py"),
     Kept("root/troupelet/containerd/net.d/*", "actors/container_runtime/host_setup.py"),
     Kept("root/troupelet/containerd/images.json", "actors/container_runtime/image_import.py"),
     Kept("root/troupelet/containerd/containerd.log", "actors/container_runtime/program.py"),

@@ -105,6 +105,15 @@ def test_a_killed_runtime_is_replaced_and_pods_keep_running(runtime: RealRuntime
         assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [CONTAINER_RUNTIME]
 
 
+def test_a_runtime_whose_configuration_was_damaged_starts_with_a_whole_one(runtime: RealRuntime) -> None:
+    with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
+        fork_server.wait_ready(SECONDS)
+        Path(runtime.instance.config_file).write_text("version = [")
+        fork_server.kill(CONTAINER_RUNTIME)
+        fork_server.wait_running(CONTAINER_RUNTIME, incarnation=2, timeout=SECONDS)
+        assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [CONTAINER_RUNTIME]
+
+
 def test_an_unresponsive_runtime_is_replaced_and_pods_keep_running(runtime: RealRuntime) -> None:
     with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
         fork_server.wait_ready(SECONDS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from actors.container_runtime.containerd_config import render
 from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import RuntimeHost
 from actors.container_runtime.host_setup import prepare, put, restore
@@ -68,6 +69,13 @@ def test_the_tree_gets_a_program_that_finds_its_shim_and_is_ready_with_its_socke
     assert spec.log_file == "/a/containerd.log"
 
 
+@pytest.mark.parametrize("cluster", [False, True])
+def test_the_program_gets_the_configuration_of_its_start_again_before_each_start(cluster: bool) -> None:
+    instance = ManagedRuntime(root="/a", state="/b")
+    spec = child_spec(instance, HOST, cluster=cluster)
+    assert spec.files == {"/a/config.toml": render(instance, HOST, cluster=cluster)}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
 @pytest.mark.parametrize("gone", ["file", "directory", "nothing"])
 def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
@@ -85,25 +93,6 @@ def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
         file.parent.rmdir()
     assert restore(str(tmp_path), instance.root, instance.state, False, "") is (gone != "nothing")
     assert file.read_bytes() == before
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
-def test_a_removed_configuration_of_containerd_is_restored_and_a_present_one_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)
-    monkeypatch.setattr("actors.container_runtime.host_setup.look", lambda root: HOST)
-    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
-    prepare(instance, HOST)
-    arguments = (str(tmp_path), instance.root, instance.state, False, "")
-    file = Path(instance.config_file)
-    before = file.read_bytes()
-    file.unlink()
-    assert restore(*arguments) is False
-    assert file.read_bytes() == before
-    file.write_text("# of an operator")
-    assert restore(*arguments) is False
-    assert file.read_text() == "# of an operator"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from supervision.fork_server.programs import KEPT_STACKS, prepare_stacks
+import pytest
+
+from supervision.fork_server.programs import KEPT_STACKS, prepare_stacks, restore_files
 
 
 def test_the_stacks_of_the_last_processes_are_kept_and_other_files_stay(tmp_path: Path) -> None:
@@ -22,3 +25,37 @@ def test_the_stacks_of_the_last_processes_are_kept_and_other_files_stay(tmp_path
     prepare_stacks(file)
     newest = [f"daemon.{1000 - pid}.stacks.log" for pid in range(20 - KEPT_STACKS, 20)]
     assert sorted(os.listdir(directory)) == sorted([*newest, *others])
+
+
+def _become_fifo(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.write_text("version = 7 ["),
+        lambda file: file.write_bytes(b"\xff"),
+        lambda file: (file.unlink(), file.mkdir(), (file / "inside").write_text("")),
+        _become_fifo,
+    ],
+    ids=["removed", "rewritten", "not text", "a directory", "a FIFO"],
+)
+def test_a_damaged_file_of_a_program_is_made_whole_before_its_start(
+    tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "config.toml"
+    restore_files({str(file): "version = 2\n"})
+    damage(file)
+    restore_files({str(file): "version = 2\n"})
+    assert file.read_text() == "version = 2\n"
+
+
+def test_a_whole_file_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("version = 2\n")
+    before = file.stat()
+    restore_files({str(file): "version = 2\n"})
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
