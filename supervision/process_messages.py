@@ -32,7 +32,16 @@ Cause = Literal[
     "name_removed",
 ]
 BY_ORDER: Final[tuple[Cause, ...]] = ("stopped", "restarting", "parent", "fork_server")
-"""The causes of ends that another process ordered."""
+"""The causes of ends that another process ordered: they are no incidents."""
+FOUND: Final[tuple[Cause, ...]] = (
+    "hang",
+    "not_serving",
+    "memory",
+    "start_timeout",
+    "name_removed",
+    "run_dir_removed",
+)
+"""The causes that the fork server finds: the first line of their details is its own."""
 
 
 class Hello(Message, frozen=True):

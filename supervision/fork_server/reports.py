@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Final
 
 from ..application import IncidentSink
-from ..process_messages import Cause, Exited, Started, ended_orderly
+from ..process_messages import BY_ORDER, FOUND, Exited, Started, ended_orderly
 from ..protocol import FORK_SERVER
 from .loop import Loop
 from .process_entry import ProcessEntry
@@ -15,15 +14,11 @@ from .process_table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0
-ORDERED = ("stopped", "restarting", "parent", "fork_server")
-"""The causes of ends that were ordered: they are no incidents."""
-FOUND: Final[tuple[Cause, ...]] = ("hang", "not_serving", "memory", "start_timeout", "name_removed")
-"""The causes that the fork server finds."""
 
 
 def is_incident(child: ProcessEntry, exited: Exited) -> bool:
     """Whether an end is a fault: it had no order, and it is not normal for its restart type."""
-    if exited.cause in ORDERED:
+    if exited.cause in BY_ORDER:
         return False
     if ended_orderly(exited):
         return child.policy.restart == "permanent"

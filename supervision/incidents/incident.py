@@ -13,7 +13,7 @@ import msgspec
 
 from ..errors import UNREADABLE
 from ..message import Message, Question
-from ..process_messages import Cause, Exited
+from ..process_messages import FOUND, Cause, Exited
 from ..state_file import read_private
 
 MAX_DETAIL = 16 * 1024
@@ -45,7 +45,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
         how = self.signal or (f"code {self.exit_code}" if self.exit_code is not None else "")
         if self.cause == "exception" and self.detail:
             return f"exception: {self.detail.strip().splitlines()[-1]}"
-        if self.cause in ("hang", "not_serving", "memory", "start_timeout") and self.detail:
+        if self.cause in FOUND and self.detail:
             return f"{self.cause}: {self.detail.splitlines()[0]}"
         return " ".join(part for part in (self.cause, how, self.detail.partition("\n")[0]) if part)
 

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from supervision.fork_server.reports import ORDERED
-from supervision.process_messages import Cause
+from supervision.process_messages import BY_ORDER, Cause
 from supervision.protocol import Fault
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "supervision.md").read_text()
@@ -25,4 +24,4 @@ def test_each_fault_that_can_be_injected_is_in_the_table_and_no_other() -> None:
 
 
 def test_each_cause_of_an_incident_is_in_the_table_and_no_other() -> None:
-    assert first_column("cause") == set(get_args(Cause)) - set(ORDERED)
+    assert first_column("cause") == set(get_args(Cause)) - set(BY_ORDER)

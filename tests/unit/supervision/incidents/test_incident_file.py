@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from supervision.incidents.incident import MAX_DETAIL, Incident, UnwrittenIncidents, incident_of, older, read
 from supervision.incidents.incident_file import Incidents
 from supervision.incidents.spare_incidents import MOST_BYTES
-from supervision.process_messages import Exited, Started
+from supervision.process_messages import FOUND, Cause, Exited, Started
 
 SIGKILLED = 9
 
@@ -148,6 +148,12 @@ def test_the_summary_has_the_cause_in_one_line() -> None:
     assert incident_of(exited(cause="exit", status=75 << 8, detail="a failed"), 0).summary == "exit code 75 a failed"
     hang = incident_of(exited(cause="hang", detail="no heartbeat for 10.2 s\nFile x"), 0)
     assert hang.summary == "hang: no heartbeat for 10.2 s"
+
+
+@pytest.mark.parametrize("cause", FOUND)
+def test_the_summary_of_what_the_fork_server_found_is_its_own_first_line(cause: Cause) -> None:
+    found = incident_of(exited(cause=cause, detail="so it is\nmore"), 0)
+    assert found.summary == f"{cause}: so it is"
 
 
 @given(st.binary(max_size=400), st.binary(max_size=400))
