@@ -32,7 +32,7 @@ class ProcessConnection:
         self._on_partial = on_partial
         self._reader, self._writer = FrameReader(), FrameWriter()
         self._unsent = b""
-        self.is_open = True
+        self.is_open = self._peer_reads = True
         self.dropped = 0
         """Messages dropped because the other end does not read."""
         sock.setblocking(False)
@@ -48,7 +48,7 @@ class ProcessConnection:
 
     def send(self, message: Message, answer: int = 0) -> None:
         """Send, or drop the message if the other end does not read."""
-        if not self.is_open:
+        if not (self.is_open and self._peer_reads):
             return
         if self._writer.waiting_bytes + len(self._unsent) > _MOST_WAITING:
             self.dropped += 1
@@ -72,20 +72,31 @@ class ProcessConnection:
         except BlockingIOError:
             pass
         except OSError:
-            self.close()
-            return
-        self._loop.watch(self._sock.fileno(), self._read, self._write if self._unsent else None)
+            self._stop_writing()  # the other end is gone, but what it sent before is still to be read
+        if self.is_open:
+            self._loop.watch(self._sock.fileno(), self._read, self._write if self._unsent else None)
 
-    def _read(self) -> None:
+    def _stop_writing(self) -> None:
+        self._peer_reads, self._writer, self._unsent = False, FrameWriter(), b""
+
+    def drain(self) -> None:
+        """The process at the other end has ended: handle what it sent before that, then close."""
+        self._stop_writing()
+        while self.is_open and self._read():
+            pass
+        self.close()
+
+    def _read(self) -> bool:
+        """Handle what has arrived. Returns whether there may be more."""
         try:
             data = self._sock.recv(_READ_BYTES)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self.close()
-            return
+            return False
         try:
             for item in self._reader.feed(data):
                 if not isinstance(item, Frame):
@@ -96,3 +107,4 @@ class ProcessConnection:
                 self._on_partial()
         except WireError:
             self.close()
+        return True

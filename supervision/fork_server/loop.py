@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 
 Call = Callable[[], None]
+_WAKE_BYTES = 64 * 1024
+"""The capacity of a pipe."""
 
 
 class ScheduledCall:
@@ -81,11 +83,11 @@ class Loop:
 
     def _on_wake(self) -> None:
         try:
-            numbers = os.read(self._wake_in, 4096)
+            numbers = os.read(self._wake_in, _WAKE_BYTES)
         except BlockingIOError:
             return
-        # several SIGCHLD may be merged, but two SIGTERM must be counted
-        for number in [*set(numbers) & {signal.SIGCHLD}, *(n for n in numbers if n != signal.SIGCHLD)]:
+        # several SIGCHLD are merged, and one that a full pipe has lost is made up for; two SIGTERM must be counted
+        for number in (signal.SIGCHLD, *(n for n in numbers if n != signal.SIGCHLD)):
             if number in self._signals:
                 self._signals[number]()
 

@@ -24,6 +24,8 @@ class ProcessEntry:
     state: State = "down"
     incarnation: int = 0
     process: ChildProcess = field(default_factory=ChildProcess)
+    ordered_by: int = 0
+    """The incarnation of its supervisor that ordered its process; 0 for the root."""
     starts_again: bool = False
     """It is ordered again while its old process still exists."""
     past: ExitHistory = field(default_factory=ExitHistory)
@@ -70,9 +72,9 @@ class ProcessEntry:
         """Whether it starts again as soon as its old process has ended."""
         self.starts_again = wanted
 
-    def order(self, now: float) -> None:
-        """A new process is ordered."""
-        self.starts_again = False
+    def order(self, now: float, supervisor: int) -> None:
+        """A new process is ordered by this incarnation of its supervisor."""
+        self.starts_again, self.ordered_by = False, supervisor
         self.incarnation += 1
         self.state, self.process = "starting", ChildProcess(ordered_at=now)
 

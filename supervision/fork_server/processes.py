@@ -62,7 +62,8 @@ class ChildProcesses:
         if child.alive:
             child.start_when_ended(True)
             return
-        child.order(time.monotonic())
+        supervisor = self._table.get(child.parent)
+        child.order(time.monotonic(), 0 if supervisor is None else supervisor.incarnation)
         self._launcher.order(child)
 
     def _take_forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
@@ -99,8 +100,8 @@ class ChildProcesses:
         self._loop.call_later(0.0, lambda: self._observer.exited(child, exited))
 
     def in_service(self, child: ProcessEntry) -> None:
-        """The child is in service."""
-        if child.state != "starting":
+        """The child is in service, unless its end is under way."""
+        if child.state != "starting" or child.process.cause is not None:
             return
         seconds = child.in_service(time.monotonic())
         self._observer.started(child, Started(child.name, child.incarnation, child.process.pid, seconds))
@@ -172,6 +173,8 @@ class ChildProcesses:
 
     def _report_end(self, child: ProcessEntry, status: int, detail: str = "", most_memory: int = 0) -> None:
         now, process = time.monotonic(), child.process
+        if process.uplink is not None:
+            process.uplink.drain()
         message, text = process.blackbox.exception() if process.blackbox is not None else ("", "")
         if process.cause is None and os.WIFSIGNALED(status):
             # killed from outside, and not by what it had recorded

@@ -69,8 +69,11 @@ class Reports:
         self._incidents.opened(exited)
 
     def exited(self, child: ProcessEntry, exited: Exited) -> None:
-        """Report the end to its supervisor, if that still exists."""
-        if exited.cause != "parent":
+        """Report the end to its supervisor, if that is still the incarnation that ordered the process.
+
+        The next incarnation has ordered a process of its own, which waits while this one is slow to end."""
+        supervisor = self._table.get(child.parent)
+        if supervisor is not None and supervisor.incarnation == child.ordered_by:
             self._tell_supervisor(child, exited)
 
     def _tell_supervisor(self, child: ProcessEntry, fact: Started | Exited) -> None:

@@ -32,6 +32,13 @@ IGNORED: Final = tuple(
 processor time (SIGXCPU), must not end the agent; what a fault of the process raises does."""
 
 
+def ignore_until_handled() -> None:
+    """From the first moment on no signal that has another meaning later, or none, ends the fork server. Those that stop
+    it do."""
+    for number in (DUMP, *IGNORED):
+        signal.signal(number, signal.SIG_IGN)
+
+
 def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], reap: Callable[[], None]) -> None:
     """Install the handlers in the loop; children do not inherit them (fork.py)."""
     for number in STOP:

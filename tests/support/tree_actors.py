@@ -194,6 +194,16 @@ def _fail(*arguments: Any) -> None:
     raise ZeroDivisionError("in the mailbox")
 
 
+class Leaving(Echo):
+    """Passes a number on to `listener` and ends in the same step: with an exception an odd incarnation, else in
+    order."""
+
+    @on(Number)
+    def on_number(self, message: Number, sender: Address) -> None:
+        self.tell(ActorName("listener"), message)
+        raise ZeroDivisionError("on purpose") if self.incarnation % 2 else SystemExit(3)
+
+
 class Late(Echo):
     """Never comes into service."""
 
@@ -260,6 +270,17 @@ def small(run_dir: Path) -> Application:
     """root: listener, echo, group (supervisor): echo/a, echo/b."""
     group = ChildSpec(name="group", children=(_echo("a"), _echo("b")))
     return _application(run_dir, _echo("listener"), _echo("echo"), group)
+
+
+def united(run_dir: Path) -> Application:
+    """`small`, where the children of the group are restarted together."""
+    group = ChildSpec(name="group", children=(_echo("a"), _echo("b")))
+    return _application(run_dir, _echo("echo"), group, group=Policy(strategy="one_for_all", heartbeat_seconds=2.0))
+
+
+def leaving(run_dir: Path) -> Application:
+    last = ChildSpec(name="leaving", actor=f"{HERE}:Leaving", feeders=(ActorName("listener"),))
+    return _application(run_dir, _echo("listener"), _echo("echo"), last)
 
 
 def locked_elsewhere(run_dir: Path) -> Application:

@@ -27,11 +27,10 @@ from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.programs import accepts
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
-from supervision.messaging.wire import Frame, FrameReader
 from supervision.process.blackbox import BlackBox
 from supervision.process.status_page import StatusPage, padded
 from supervision.process_messages import ServiceState
-from supervision.protocol import Done, GetTree, Tree
+from supervision.protocol import GetTree, Tree
 from supervision.spec import ChildSpec, Policy
 from tests.support.present import present
 
@@ -96,10 +95,11 @@ def test_a_socket_that_is_removed_while_the_others_are_looked_at_is_seen_at_the_
     loop: Any = SimpleNamespace(call_later=lambda _seconds, call: due.append(call))
     seen: list[bool] = []
 
-    def look() -> None:
+    def look() -> bool:
         seen.append(file.exists())
         file.unlink(missing_ok=True)
         os.utime(file.parent, ns=(then.st_atime_ns, then.st_mtime_ns))
+        return True
 
     directory.watch(loop, lambda: None, look)
     due.pop()()
@@ -196,9 +196,9 @@ def test_the_memory_of_actors_is_measured_only_on_request() -> None:
 
 def test_a_trouble_keeps_its_first_time_across_restarts_of_its_reporter() -> None:
     child = present(ProcessTable(TREE, {}).get("a"))
-    child.order(20.0)
+    child.order(20.0, 1)
     child.reported(ServiceState("runtime", "does not answer", 10.0), 40.0)
-    child.order(45.0)
+    child.order(45.0, 1)
     child.reported(ServiceState("runtime", "does not answer", 50.0), 50.0)
     assert child.current_troubles(1000.0) == [ServiceState("runtime", "does not answer", 10.0)]
     child.reported(ServiceState("runtime"), 1000.0)
@@ -207,12 +207,12 @@ def test_a_trouble_keeps_its_first_time_across_restarts_of_its_reporter() -> Non
 
 def test_a_trouble_that_the_next_incarnation_does_not_report_ends() -> None:
     child = present(ProcessTable(TREE, {}).get("a"))
-    child.order(0.0)
+    child.order(0.0, 1)
     child.reported(ServiceState("certificate", "request is pending", 10.0), 10.0)
     assert child.current_troubles(1000.0), "its own counts until it is withdrawn"
     child.down()
     assert child.current_troubles(1000.0)
-    child.order(1000.0)
+    child.order(1000.0, 1)
     assert child.current_troubles(1000.0 + CONFIRMATION_SECONDS)
     assert child.current_troubles(1001.0 + CONFIRMATION_SECONDS) == []
     child.reported(ServiceState("certificate", "request is pending", 2000.0), 2000.0)
@@ -369,45 +369,6 @@ def test_the_black_box_distinguishes_an_exception_from_stacks() -> None:
     assert text.startswith("Traceback")
     assert text.endswith("KeyError: 'k'\n")
     box.close()
-
-
-def test_a_connection_does_not_block_on_a_slow_reader_and_sends_the_rest_later() -> None:
-    loop = Loop()
-    ours, peer = socket.socketpair()
-    connection = ProcessConnection(loop, ours, lambda *_: None, lambda _: None)
-    for _ in range(100):
-        connection.send(Done("x" * 3_000_000))
-    assert 0 < connection.dropped < 100
-    reader = FrameReader()
-    found: list[Frame] = []
-
-    def read() -> None:
-        found.extend(item for item in reader.feed(peer.recv(1 << 20)) if isinstance(item, Frame))
-        if len(found) == 100 - connection.dropped:
-            loop.stop()
-
-    loop.watch(peer.fileno(), read)
-    loop.call_later(30, loop.stop)
-    loop.run()
-    assert len(found) == 100 - connection.dropped
-    peer.close()
-    connection.close()
-
-
-def test_a_connection_is_closed_on_data_in_another_format() -> None:
-    loop, closed = Loop(), []
-    ours, peer = socket.socketpair()
-
-    def on_closed(_: ProcessConnection) -> None:
-        closed.append(True)
-        loop.stop()
-
-    ProcessConnection(loop, ours, lambda *_: None, on_closed)
-    peer.sendall(b"\x00\x00\x00\x01\xc1")
-    loop.call_later(5, loop.stop)
-    loop.run()
-    assert closed == [True]
-    peer.close()
 
 
 def test_a_socket_accepts_when_a_process_listens(tmp_path: Path) -> None:

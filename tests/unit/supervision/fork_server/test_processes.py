@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from supervision.fork_server.loop import Loop
+from supervision.fork_server.loop import Loop, ScheduledCall
 from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.processes import ChildProcesses
-from supervision.process_messages import Cause, Exited
+from supervision.process_messages import Cause, Exited, Started
 from supervision.spec import ChildSpec
 from tests.support.present import present
 
@@ -56,6 +56,24 @@ def test_the_kernels_oom_killer_explains_a_kill_that_nobody_here_ordered(
     found = end(status, cause)
     assert found.detail == detail
     assert found.memory_bytes == (77 if detail else 0)
+
+
+def test_a_process_that_is_ready_while_its_end_is_under_way_is_not_in_service() -> None:
+    """It would be killed never, and supervised no more: its timers end with its start."""
+    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
+    started: list[Started] = []
+    observer: Any = SimpleNamespace(started=lambda child, one: started.append(one))
+    context: Any = SimpleNamespace(names=None, status_page=None)
+    oom_kills: Any = _OomKills()
+    processes = ChildProcesses(Loop(), table, context, observer, oom_kills)
+    child = present(table.get("a"))
+    child.order(1.0, 1)
+    child.process.record_cause("hang", "no heartbeat")
+    kill = ScheduledCall(lambda: None)
+    child.process.add_timer(kill)
+    processes.in_service(child)
+    assert (child.state, started) == ("starting", [])
+    assert kill.call is not None
 
 
 def test_the_memory_of_a_child_above_its_ceiling_is_told() -> None:

@@ -82,20 +82,24 @@ def test_the_time_without_service_counts_from_the_incident_also_after_a_fork_tha
 
 
 @pytest.mark.parametrize("connected", [True, False])
-def test_a_connected_supervisor_gets_reports_of_its_children(connected: bool) -> None:
+@pytest.mark.parametrize("ordered_by", [1, 2])
+def test_a_connected_supervisor_gets_reports_of_the_processes_that_it_has_ordered(
+    connected: bool, ordered_by: int
+) -> None:
     told: list[Any] = []
     supervisor, child = (
         ProcessEntry(name, "", ChildSpec(name=name, actor="x:A"), Policy()) for name in ("root", "root/a")
     )
-    child.parent = "root"
+    child.parent, supervisor.incarnation, child.ordered_by = "root", 2, ordered_by
     uplink: Any = SimpleNamespace(send=told.append)
     supervisor.process.uplink = uplink if connected else None
     incidents: Any = SimpleNamespace(flush=lambda: None)
     loop: Any = SimpleNamespace(call_later=lambda seconds, call: None)
     table: Any = {"root": supervisor}
     reports = Reports(loop, table, incidents)
-    started, exited = Started("a", 1, 100, 0.1), Exited("a", 1, 100, 0, "stopped")
-    reports.started(child, started)
+    exited = Exited("a", 1, 100, 0, "stopped")
     reports.exited(child, exited)
-    reports.exited(child, Exited("a", 1, 100, 9, "parent"))
-    assert told == ([started, exited] if connected else [])
+    assert told == ([exited] if connected and ordered_by == 2 else [])
+    started = Started("a", 2, 101, 0.1)
+    reports.started(child, started)
+    assert told[-1:] == ([started] if connected else [])
