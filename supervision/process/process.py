@@ -122,15 +122,17 @@ class Process:
         self.loop.call_later(_RELEASE_SECONDS, self._release_memory)
 
     def crash(self, message: str, error: BaseException) -> NoReturn:
-        """Let it crash: record the reason, acknowledge the handled messages, end the process."""
+        """Let it crash: record the reason, end the process."""
         self._launch.blackbox.record(message, error)
         self._log.error("crashed on %s", message or "no message", exc_info=error)
-        self._heartbeat.report()
-        self._inbox.flush_acknowledgements()
         self.exit(EXIT_EXCEPTION)
 
     def exit(self, status: int) -> NoReturn:
-        """End the process now."""
+        """End the process now. As in OTP, what it has told before that is sent, as far as the kernel takes it at once
+        and its receivers are connected; and what it has handled, the current message included, is not sent again."""
+        self._heartbeat.report()
+        self._inbox.flush_acknowledgements()
+        self.flusher.flush()
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -58,6 +58,22 @@ def test_a_message_that_waited_too_long_is_a_dead_letter(tmp_path: Path) -> None
         )
 
 
+def test_what_an_actor_tells_in_the_step_that_ends_it_arrives_and_its_message_is_not_sent_again(
+    tmp_path: Path,
+) -> None:
+    with fork_server_running(f"{HERE}:leaving", tmp_path / "run") as fork_server:
+
+        def has_said_hello(times: int) -> bool:
+            return _seen(fork_server).hellos.count("leaving") == times
+
+        for incarnation in (1, 2):
+            fork_server.wait(partial(has_said_hello, incarnation), "it is connected with the listener")
+            fork_server.ask(Tell("leaving", 1), Said, "echo")
+        fork_server.wait(partial(has_said_hello, 3), "it has started again")
+        assert _seen(fork_server).numbers == [0, 0]
+        assert fork_server.tree()["leaving"].incarnation == 3
+
+
 def test_a_question_to_an_actor_that_dies_fails_at_once(tmp_path: Path) -> None:
     with fork_server_running(f"{HERE}:patient", tmp_path / "run") as fork_server:
         answer = fork_server.ask(AskOther("asking", "?", timeout=600), Said, "echo", timeout=60)
