@@ -6,7 +6,6 @@ which takes a tenth of the memory of a Python interpreter."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import signal
@@ -66,10 +65,12 @@ class Janitor:
         """End it: the fork server cleans up by itself."""
         if not self.pid:
             return
-        # it may have been killed, and reaped with the rest
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self.ended()
+
+    def ended(self) -> None:
+        """It has been reaped; its PID may be another process's by now."""
         os.close(self.fd)
         self.fd, self.pid = -1, 0
 

@@ -25,9 +25,15 @@ class Listener:
         self._listen()
 
     def _listen(self) -> None:
-        """Raises OSError."""
-        self._socket = self._names.listen(FORK_SERVER, 0)
-        self._names.publish(FORK_SERVER, 0)
+        """Raises OSError, and then changes nothing."""
+        sock = self._names.listen(FORK_SERVER, 0)
+        try:
+            self._names.publish(FORK_SERVER, 0)
+        except OSError:
+            sock.close()
+            self._names.forget(FORK_SERVER, 0)  # a file of the closed socket would look like a name in service
+            raise
+        self._socket = sock
         self._watch()
 
     def restore(self) -> None:
@@ -35,10 +41,10 @@ class Listener:
         try:
             missing = self._names.restore(FORK_SERVER, 0)
         except NoSuchActor:
-            missing = True
-            self._loop.forget(self._socket.fileno())
-            self._socket.close()
+            missing, old = True, self._socket
             self._listen()
+            self._loop.forget(old.fileno())
+            old.close()
         if missing:
             log.warning("somebody removed the socket of %s from %s: it is made again", FORK_SERVER, self._names.path)
 

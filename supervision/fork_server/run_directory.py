@@ -61,7 +61,7 @@ class RunDirectory:
         if self._janitor is None or pid != self._janitor.pid:
             return False
         log.error("the janitor was killed: another takes its place")
-        self._janitor.stop()
+        self._janitor.ended()
         self._restart(self._janitor, loop)
         return True
 
@@ -73,9 +73,10 @@ class RunDirectory:
             log.error("no janitor: %s", error)
             loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))
 
-    def watch(self, loop: Loop, removed: Callable[[], None], changed: Callable[[], None]) -> None:
+    def watch(self, loop: Loop, removed: Callable[[], None], changed: Callable[[], bool]) -> None:
         """Call `removed` once when the directory of the sockets is removed: then actors cannot be found by name. Call
-        `changed` when something in it was made or removed. The files of the locks are made again."""
+        `changed` when something in it was made or removed, and again until it returns True. The files of the locks are
+        made again."""
         if not self.names.is_there():
             removed()
             return
@@ -83,9 +84,8 @@ class RunDirectory:
         changed_at = self.names.changed_at()
         if changed_at != self._changed_at or self._check_again:
             # one more check sees a change during this check, or in the same tick of the file system's clock
-            self._check_again = changed_at != self._changed_at
-            self._changed_at = changed_at
-            changed()
+            is_new, self._changed_at = changed_at != self._changed_at, changed_at
+            self._check_again = not changed() or is_new
         loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed, changed))
 
     def _restore_locks(self) -> None:

@@ -8,10 +8,12 @@ import os
 from collections.abc import Iterable
 
 from ..application import Application
+from ..errors import error_text
 from ..messaging.wire import Frame
 from ..process.status_page import StatusPage
 from ..process_messages import Exited, Started
 from ..protocol import FORK_SERVER, ROOT, GetTree
+from ..repeated_warnings import RepeatedWarnings
 from . import signals, socket_repair, titles
 from .child_checks import Watch
 from .connection import ProcessConnection
@@ -85,6 +87,7 @@ class ForkServer:
         self._reports = Reports(loop, table, self._incidents)
         self._incidents.guard(DiskCheck(self._disposables.run, application.files.incidents))
         self._root = RootSupervision()
+        self._warnings = RepeatedWarnings(log)
         ProgramProbes(loop, table, self._disposables.run, watch.end_hung, processes.kill)
 
     def run(self) -> int:
@@ -114,13 +117,17 @@ class ForkServer:
         self._reports.own(end)
         self._lifecycle.start_stop(1)
 
-    def _names_changed(self) -> None:
-        """Actors came and went, or sockets were removed: recreate these, or replace their actor."""
+    def _names_changed(self) -> bool:
+        """Actors came and went, or sockets were removed: recreate these, or replace their actor. False: try again."""
+        path = str(self._directory.names.path)
         try:
             self._listener.restore()
             socket_repair.restore(self._directory.names, self._table, self._processes.kill)
         except OSError as error:
-            log.error("cannot check the sockets in %s: %s", self._directory.names.path, error)
+            self._warnings.warn(path, f"cannot check the sockets in {path}: {error_text(error)}")
+            return False
+        self._warnings.resolved(path)
+        return True
 
     def private_fds(self) -> list[int]:
         """The descriptors that every child closes."""

@@ -45,6 +45,19 @@ def test_a_fork_server_without_descriptors_continues_and_recovers_when_some_are_
         assert fork_server.tree()["echo"].restarts == 0
 
 
+def test_a_socket_that_is_removed_while_no_descriptor_is_free_is_made_again_when_some_are(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.wait(lambda: _connections(fork_server) == 0, "no descriptor is about to become free")
+        limit = _take_descriptors(fork_server.process.pid)
+        names = tmp_path / "run" / "names"
+        for file in ("fork_server", "fork_server#0"):
+            (names / file).unlink()
+        fork_server.wait(lambda: "cannot check the sockets" in fork_server.log.read_text(), "it has tried")
+        psutil.Process(fork_server.process.pid).rlimit(resource.RLIMIT_NOFILE, limit)
+        fork_server.wait(lambda: fork_server.tree()["echo"].state == "running", "it listens again")
+        assert fork_server.tree()["echo"].restarts == 0
+
+
 def test_an_actor_without_descriptors_reports_it_once_a_second_and_serves_when_some_are_free(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid = fork_server.pid("echo")
