@@ -35,9 +35,9 @@ class ExitHistory:
     """How the last one ended. By order before the first one of this fork server: those of an earlier one ended with
     it, whatever they had in hand."""
 
-    def after(self, exited: Exited, now: float) -> ExitHistory:
-        """The record with one more end."""
-        if gave_up(exited):
+    def after(self, exited: Exited, now: float, *, supervisor: bool) -> ExitHistory:
+        """The record with one more end. `supervisor`: only of one of these the exit code says that it gave up."""
+        if supervisor and gave_up(exited):
             return ExitHistory(now, False, self.gave_up + 1, now, BY_ITSELF)
         last_end = LastEnd(exited.cause in BY_ORDER, exited.memory_bytes)
         return ExitHistory(now, ended_orderly(exited), self.gave_up, self.gave_up_at, last_end)

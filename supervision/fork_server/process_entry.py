@@ -99,4 +99,4 @@ class ProcessEntry:
 
     def ended(self, exited: Exited, now: float) -> None:
         """The process that is down now has ended, rather than never been forked."""
-        self.past = self.past.after(exited, now)
+        self.past = self.past.after(exited, now, supervisor=self.kind == "supervisor")

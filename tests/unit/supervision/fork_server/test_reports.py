@@ -9,7 +9,7 @@ import pytest
 
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.reports import Reports, inherits_sockets, is_incident
-from supervision.process_messages import Cause, Exited, Started
+from supervision.process_messages import EXIT_ESCALATED, Cause, Exited, Started
 from supervision.spec import ChildSpec, Policy, Restart
 
 
@@ -103,3 +103,19 @@ def test_a_connected_supervisor_gets_reports_of_the_processes_that_it_has_ordere
     started = Started("a", 2, 101, 0.1)
     reports.started(child, started)
     assert told[-1:] == ([started] if connected else [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "count"),
+    [
+        (ChildSpec(name="a"), 1),
+        (ChildSpec(name="a", actor="x:A", children=(ChildSpec(name="b", actor="x:B"),)), 1),
+        (ChildSpec(name="a", actor="x:A"), 0),
+        (ChildSpec(name="a", program=("containerd",)), 0),
+    ],
+    ids=["plain supervisor", "supervisor with a class", "actor", "program"],
+)
+def test_only_a_supervisor_gives_up(spec: ChildSpec, count: int) -> None:
+    entry = ProcessEntry("a", "root", spec, Policy())
+    entry.ended(Exited("a", 1, 100, EXIT_ESCALATED << 8, "exit"), 5.0)
+    assert entry.past.gave_up == count
