@@ -61,11 +61,6 @@ class Outbox:
         self._put(entry)
         return True
 
-    @property
-    def first(self) -> QueuedMessage:
-        """The oldest. Raises StopIteration when there is none."""
-        return next(iter(self._entries))
-
     def pop(self) -> QueuedMessage:
         """Remove and return the oldest. Raises KeyError when there is none."""
         entry, _ = self._entries.popitem(last=False)
