@@ -14,7 +14,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from ..admission.ledger import Ledger
 from .pod_cgroups import PodCgroups
-from .pod_limits import GUARANTEED, protects_memory
+from .pod_limits import BURSTABLE, GUARANTEED, protects_memory
 from .qos_limits import tier_limits
 from .systemd_slices import SliceError
 
@@ -65,11 +65,16 @@ class QosTiers:
         reserved = self._config.qosReserved if enabled("QOSReserved", self._config.featureGates) else {}
         protects = protects_memory(self._config) if self._cgroups.version == 2 else None
         found = tier_limits(self._ledger, self._memory, reserved, protects=protects)
-        if protects:
-            kubepods = found[GUARANTEED]
-            self._actor.metrics.gauge("kubelet_memory_qos_node_memory_min_bytes", kubepods.memory_min or 0)
-            self._actor.metrics.gauge("kubelet_memory_qos_node_memory_low_bytes", kubepods.memory_low or 0)
+        if enabled("MemoryQoS", self._config.featureGates):
+            self._count_protected(protects=bool(protects))
         for qos, limits in found.items():
             if again or self._applied.get(qos) != limits:
                 await self._cgroups.set_tier(qos, limits)
                 self._applied[qos] = limits
+
+    def _count_protected(self, *, protects: bool) -> None:
+        """The metrics: what the kernel protects for the pods of each class."""
+        low = self._ledger.requested_by(BURSTABLE, "memory") if protects else 0
+        least = self._ledger.requested_by(GUARANTEED, "memory") if protects else 0
+        self._actor.metrics.gauge("kubelet_memory_qos_node_memory_min_bytes", least)
+        self._actor.metrics.gauge("kubelet_memory_qos_node_memory_low_bytes", low)

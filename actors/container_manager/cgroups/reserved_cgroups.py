@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_resource_list
 from actors.shared.kube.go_text import quoted
@@ -12,7 +13,7 @@ from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_names import parse_root, path_of
 
-from .pod_limits import milli_to_shares, protects_memory
+from .pod_limits import milli_to_shares
 
 COMPRESSIBLE: Final = "-compressible"
 """An entry with this suffix limits compressible resources only: CPU shares."""
@@ -37,11 +38,12 @@ def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tupl
         "system-reserved": ("systemReservedCgroup", config.systemReservedCgroup, config.systemReserved),
         "kube-reserved": ("kubeReservedCgroup", config.kubeReservedCgroup, config.kubeReserved),
     }
+    protects = enabled("MemoryQoS", config.featureGates)  # whatever memoryReservationPolicy says, which is about pods
     for entry in config.enforceNodeAllocatable:
         found = fields.get(entry.removesuffix(COMPRESSIBLE))
         if found is not None:
             field, name, amounts = found
-            limits = limits_of(amounts, only_cpu=entry.endswith(COMPRESSIBLE), protects=protects_memory(config))
+            limits = limits_of(amounts, only_cpu=entry.endswith(COMPRESSIBLE), protects=protects)
             yield entry, field, path_of(parse_root(name, driver), driver), limits
 
 

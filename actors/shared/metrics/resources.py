@@ -49,8 +49,8 @@ _CGROUPS: Final = (
     gauge("kubelet_cgroup_version", "version of cgroups, 1 or 2"),
     counter("kubelet_device_plugin_registration_total", "registrations of device plugins", "resource_name"),
     histogram("kubelet_device_plugin_alloc_duration_seconds", "time of a device plugin's Allocate", "resource_name"),
-    gauge("kubelet_memory_qos_node_memory_min_bytes", "memory of all pods that the kernel never reclaims"),
-    gauge("kubelet_memory_qos_node_memory_low_bytes", "memory of all pods that the kernel reclaims last"),
+    gauge("kubelet_memory_qos_node_memory_min_bytes", "memory of Guaranteed pods that the kernel never reclaims"),
+    gauge("kubelet_memory_qos_node_memory_low_bytes", "memory of Burstable pods that the kernel reclaims last"),
     histogram("kubelet_cgroup_manager_duration_seconds", "time of an operation on a cgroup", "operation_type"),
     counter("kubelet_admission_rejections_total", "pods rejected at admission", "reason"),
 )

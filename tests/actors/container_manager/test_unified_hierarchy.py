@@ -30,6 +30,18 @@ async def test_memory_of_pods_is_protected_on_v2_until_the_policy_is_removed(hos
     assert await files() == [0, 0, 0, 0]
 
 
+@pytest.mark.parametrize(("policy", "mebibytes"), [("TieredReservation", (64, 32)), ("None", (0, 0))])
+async def test_the_metrics_of_protected_memory_tell_the_classes_apart(host, policy, mebibytes):
+    host.unify(*V2)
+    async with host.start(featureGates={"MemoryQoS": True}, memoryReservationPolicy=policy) as manager:
+        await admit(manager, "u1", pod(memory="32Mi"), running=True)
+        await admit(manager, "u2", GUARANTEED, running=True)
+        await manager.advance(1.0)
+        samples = {one.name: one.value for one in manager.actor.metrics.snapshot("x", 1).samples}
+    shown = [samples[f"kubelet_memory_qos_node_memory_{name}_bytes"] for name in ("min", "low")]
+    assert shown == [amount << 20 for amount in mebibytes]
+
+
 @pytest.mark.parametrize(("policy", "cpus"), [("none", "0,1,2"), ("static", "")])
 async def test_pods_may_use_all_cpus_on_v2_and_systemd_has_the_same_limit(host, policy, cpus):
     write_sysfs(host.root, machine(cores=3))

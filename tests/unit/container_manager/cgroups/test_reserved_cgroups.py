@@ -46,11 +46,12 @@ def test_with_systemd_the_cgroup_is_a_slice(name, path):
     assert [where for _, _, where, _ in reserved_cgroups(config, "systemd")] == [path]
 
 
-def test_with_tiered_reservation_the_kernel_keeps_their_memory():
+@pytest.mark.parametrize("policy", ["None", "TieredReservation"])
+def test_with_memory_qos_the_kernel_keeps_their_memory_whatever_the_policy_for_pods(policy):
     config = KubeletConfiguration(
         enforceNodeAllocatable=["kube-reserved"],
         featureGates={"MemoryQoS": True},
-        memoryReservationPolicy="TieredReservation",
+        memoryReservationPolicy=policy,
         **RESERVED,
     )
     (found,) = reserved_cgroups(config, "cgroupfs")
