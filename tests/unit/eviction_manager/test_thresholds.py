@@ -118,6 +118,16 @@ def test_hard_memory_thresholds_apply_to_allocatable_memory_where_it_is_enforced
     assert watched(config)[2].reclaim == parse_reclaim("7")
 
 
+def test_allocatable_memory_has_thresholds_of_its_own_and_one_that_is_switched_off_needs_no_grace_period():
+    config = KubeletConfiguration(
+        enforceNodeAllocatable=["none"],
+        evictionHard={"nodefs.available": "1", "allocatableMemory.available": "100"},
+        evictionSoft={"memory.available": "100%"},
+    )
+    found = [(one.signal, one.amount.absolute, one.grace_seconds) for one in watched(config)]
+    assert found == [("allocatableMemory.available", 100, 0.0), ("nodefs.available", 1, 0.0)]
+
+
 @pytest.mark.parametrize(
     ("layout", "copies"),
     [

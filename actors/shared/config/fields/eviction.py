@@ -20,6 +20,7 @@ from .resources import parse_percent
 
 SIGNALS: Final = (
     "memory.available",
+    "allocatableMemory.available",
     "nodefs.available",
     "nodefs.inodesFree",
     "imagefs.available",
@@ -112,7 +113,8 @@ def thresholds(config: KubeletConfiguration) -> tuple[Threshold, ...]:
     reclaim = {signal: parse_reclaim(text) for signal, text in config.evictionMinimumReclaim.items()}
     grace = {signal: float(parse_grace(text)) for signal, text in config.evictionSoftGracePeriod.items()}
     found = [_threshold(signal, text, 0.0, reclaim) for signal, text in config.evictionHard.items()]
-    found += [_threshold(signal, text, grace[signal], reclaim) for signal, text in config.evictionSoft.items()]
+    # one that is switched off needs no grace period
+    found += [_threshold(signal, text, grace.get(signal, 0.0), reclaim) for signal, text in config.evictionSoft.items()]
     return tuple(sorted(filter(None, found), key=lambda threshold: not threshold.signal.startswith("memory.")))
 
 

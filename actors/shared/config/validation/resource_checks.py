@@ -56,7 +56,7 @@ def wrong_threshold(config: KubeletConfiguration, signal: str, amount: str) -> s
 
 def wrong_soft_threshold(config: KubeletConfiguration, signal: str, amount: str) -> str:
     problem = wrong_threshold(config, signal, amount)
-    if not problem and signal not in config.evictionSoftGracePeriod:
+    if not problem and parse_amount(amount) is not None and signal not in config.evictionSoftGracePeriod:
         return f"needs a grace period: evictionSoftGracePeriod[{signal}]"
     return problem
 

@@ -74,6 +74,8 @@ HOLDS = [
     {"enforceNodeAllocatable": ["pods", "system-reserved"], "systemReservedCgroup": "/sys"},
     {"evictionHard": {"memory.available": "1", "nodefs.available": "0%", "pid.available": "100%"}},
     {"evictionSoft": {"memory.available": "5%"}, "evictionSoftGracePeriod": {"memory.available": "1m"}},
+    {"evictionSoft": {"nodefs.available": "100%"}},
+    {"evictionHard": {"allocatableMemory.available": "5%"}},
     {"evictionMinimumReclaim": {"nodefs.available": "0"}}, {"evictionHard": {}},
     {"shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "30s"},
     {"shutdownGracePeriodByPodPriority": [{"priority": 0, "shutdownGracePeriodSeconds": 10}]},
