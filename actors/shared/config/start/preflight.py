@@ -45,6 +45,8 @@ class PreflightHost(msgspec.Struct, frozen=True, kw_only=True):
     """systemd's WATCHDOG_USEC."""
     foreign: dict[str, str] = {}
     """By flag: why other users can change the files in its directory."""
+    exposed: dict[str, str] = {}
+    """By field or flag: why other users can change what decides about pods."""
 
 
 def look_at_host(agent: Agent) -> PreflightHost:
@@ -62,6 +64,7 @@ def look_at_host(agent: Agent) -> PreflightHost:
         tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
         watchdog=os.environ.get("WATCHDOG_USEC", "") if _has_own_watchdog() else "",
         foreign=dict(_foreign(agent)),
+        exposed=dict(_exposed(agent)),
     )
 
 
@@ -73,6 +76,16 @@ def _foreign(agent: Agent) -> Iterator[tuple[str, str]]:
             if (reason := foreign_part(path)) not in known:
                 known.add(reason)
                 yield flag, reason
+
+
+def _exposed(agent: Agent) -> Iterator[tuple[str, str]]:
+    directories = {"staticPodPath": agent.config.staticPodPath, "podLogsDir": agent.pod_logs_dir}
+    files = {"--config": agent.config_file, "--policy": agent.policy_file, "--kubeconfig": agent.kubeconfig}
+    # of a directory, also whether anybody may put a file in it
+    for name, path in {**files, **{name: path and f"{path}/-" for name, path in directories.items()}}.items():
+        with suppress(OSError):
+            if path and (reason := foreign_part(path)):
+                yield name, reason
 
 
 def _has_own_watchdog() -> bool:
@@ -138,6 +151,8 @@ def warnings(agent: Agent, host: PreflightHost) -> Iterator[str]:
     """The warnings."""
     if host.uid != 0:
         yield f"not run as root (uid {host.uid}): most operations of a node agent will fail"
+    for name, reason in host.exposed.items():
+        yield f"{name}: {reason}: who does that is root on this node"
     if not host.cgroup_v2:
         yield "cgroup v1: Kubernetes is dropping it; swap for pods and MemoryQoS need cgroup v2"
         if agent.gate("MemoryQoS"):

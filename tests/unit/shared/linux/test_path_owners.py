@@ -44,3 +44,11 @@ def test_a_directory_in_which_anybody_may_replace_files_is_named_but_a_sticky_on
     assert foreign_part(str(tmp_path)) == "", "a start narrows the mode of its own directory"
     tmp_path.chmod(0o1777)
     assert foreign_part(f"{tmp_path}/root") == ""
+
+
+def test_a_file_to_which_anybody_may_write_is_named(tmp_path: Path):
+    file = tmp_path / "config.yaml"
+    file.touch(0o644)
+    assert foreign_part(str(file)) == ""
+    file.chmod(0o646)
+    assert foreign_part(str(file)) == f"anybody may write to {file}"

@@ -81,6 +81,24 @@ def test_a_root_directory_of_another_user_forbids_a_start_and_is_named_once(agen
     assert "so that others can change the agent's files" in str(problems[0])
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_manifests_and_a_configuration_that_others_can_change_are_warned_about(agent, tmp_path):
+    manifests, config = tmp_path / "manifests", tmp_path / "config.yaml"
+    manifests.mkdir()
+    config.touch()
+    exposed = configured(msgspec.structs.replace(agent, config_file=str(config)), staticPodPath=str(manifests))
+    assert preflight.look_at_host(exposed).exposed == {}
+    manifests.chmod(0o777)
+    config.chmod(0o666)
+    found = preflight.look_at_host(exposed).exposed
+    assert found == {
+        "staticPodPath": f"anybody may replace files in {manifests}",
+        "--config": f"anybody may write to {config}",
+    }
+    warned = [*preflight.warnings(exposed, PreflightHost(uid=0, cgroup_v2=True, swaps=(), exposed=found))]
+    assert f"--config: anybody may write to {config}: who does that is root on this node" in warned
+
+
 def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
     bad = PreflightHost(uid=0, cgroup_v2=False, swaps=("/dev/sda2",))
     assert [problem.path for problem in preflight.problems(agent, bad)] == ["failSwapOn", "failCgroupV1"]
