@@ -25,6 +25,8 @@ _DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _RETRIES: Final = 64
 _MAX_LINKS: Final = 40
 _REFUSED: Final = {errno.EXDEV, errno.ELOOP}
+_WITHOUT_CALL: Final = {errno.ENOSYS, errno.EPERM}
+"""Of a kernel that lacks a system call, and of a seccomp filter that refuses it."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -48,10 +50,13 @@ def clean_relative(path: str) -> list[str]:
 
 @functools.cache
 def has_openat2() -> bool:
-    """Whether this kernel (and seccomp filter) supports openat2."""
+    """Whether this kernel (and seccomp filter) supports openat2. Raises OSError if that cannot be seen, as without a
+    free descriptor: the next call looks again."""
     try:
         os.close(openat2(None, "/", os.O_PATH | os.O_CLOEXEC, 0))
-    except OSError:
+    except OSError as error:
+        if error.errno not in _WITHOUT_CALL:
+            raise
         return False
     return True
 

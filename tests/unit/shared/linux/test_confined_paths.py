@@ -1,5 +1,6 @@
 """Paths that stay inside their directory, by openat2 and by the walk for kernels without it."""
 
+import ctypes
 import errno
 import os
 import stat
@@ -175,3 +176,75 @@ def test_only_relative_paths_without_dots_are_clean(path):
 
 def test_a_clean_path_is_its_components():
     assert clean_relative("./a//b/./c..d/") == ["a", "b", "c..d"]
+
+
+class Kernel:
+    """Answers openat2 with these errors, one after the other, and then as this kernel does."""
+
+    def __init__(self, monkeypatch, *errors):
+        self.errors, self.calls = list(errors), 0
+        self._call = confined_paths._libc.syscall
+        monkeypatch.setattr(confined_paths, "_libc", self)
+        confined_paths.has_openat2.cache_clear()
+
+    def syscall(self, *arguments):
+        self.calls += 1
+        if self.errors:
+            ctypes.set_errno(self.errors.pop(0))
+            return -1
+        return self._call(*arguments)
+
+
+@pytest.fixture
+def new_process():
+    confined_paths.has_openat2.cache_clear()
+    yield
+    confined_paths.has_openat2.cache_clear()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EPERM])
+def test_a_kernel_or_a_filter_without_the_call_is_known_from_the_first_answer(monkeypatch, new_process, number):
+    kernel = Kernel(monkeypatch, number)
+    assert [confined_paths.has_openat2() for _ in range(2)] == [False, False]
+    assert kernel.calls == 1
+
+
+def test_a_process_without_a_free_descriptor_asks_the_kernel_again(monkeypatch, new_process):
+    Kernel(monkeypatch, errno.EMFILE, errno.ENOSYS)
+    with pytest.raises(OSError, match="Too many open files"):
+        confined_paths.has_openat2()
+    assert not confined_paths.has_openat2()
+
+
+def test_the_kernel_is_asked_again_only_after_a_rename_or_a_signal(tmp_path, monkeypatch, new_process):
+    if not confined_paths.has_openat2():
+        pytest.skip("this kernel has no openat2")
+    kernel = Kernel(monkeypatch, errno.EAGAIN, errno.EINTR)
+    os.close(confined_paths.openat2(None, str(tmp_path), os.O_PATH | os.O_CLOEXEC, 0))
+    assert kernel.calls == 3
+    kernel = Kernel(monkeypatch, errno.EACCES)
+    with pytest.raises(PermissionError):
+        confined_paths.openat2(None, str(tmp_path), os.O_PATH, 0)
+    assert kernel.calls == 1
+    kernel = Kernel(monkeypatch, *[errno.EAGAIN] * 1000)
+    with pytest.raises(BlockingIOError):
+        confined_paths.openat2(None, str(tmp_path), os.O_PATH, 0)
+    assert kernel.calls < 1000
+
+
+def test_where_the_kernel_has_the_call_no_path_is_walked(tmp_path, monkeypatch, new_process):
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (5, 6):
+        pytest.skip("openat2 came with Linux 5.6")
+    monkeypatch.setattr(confined_paths, "_walk", lambda *_, **__: pytest.fail("it is walked"))
+    (tmp_path / "a").mkdir()
+    top = os.open(tmp_path, os.O_PATH | os.O_DIRECTORY)
+    os.close(open_beneath(top, "a"))
+    os.close(top)
+
+
+def test_a_directory_that_is_opened_for_a_block_leaves_no_descriptor(tmp_path):
+    (tmp_path / "a").mkdir()
+    with confined_paths.opened_beneath(str(tmp_path), "a") as path:
+        assert os.path.samefile(path, tmp_path / "a")
+        assert len(_open_below(tmp_path)) == 1
+    assert _open_below(tmp_path) == set()
