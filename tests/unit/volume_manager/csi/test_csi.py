@@ -77,6 +77,14 @@ def claimed(given, source, name="pv-1", **spec):
     return planned(given, {"v": claimed_volume(given, given.spec.volumes[0], volume)})
 
 
+@pytest.mark.parametrize("name", ["../pv", "a/b", "", ".."])
+def test_a_persistent_volume_whose_name_is_no_name_of_a_directory_is_not_mounted(name):
+    given = pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
+    (pending,) = claimed(given, {"driver": "d.test", "volumeHandle": "h"}, name=name)
+    assert isinstance(pending, PendingVolume)
+    assert f"PV {name!r}: not a name" in pending.message
+
+
 # -- mounters ---------------------------------------------------------------------------------------------------------
 def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
     given = pod({"name": "v", "persistentVolumeClaim": {"claimName": "c", "readOnly": True}}, fsGroup=5)
