@@ -15,6 +15,7 @@ import msgspec
 from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
+from actors.agent.inspection.node_pods import kept_while_unread
 from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
 from actors.agent.runtime_limits import file_shortage
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
@@ -119,7 +120,8 @@ def _of_sources(sources: PodSources) -> Iterator[Reason]:
         yield from (Reason(subject, error, remedy=remedy) for error in source.errors)
         if not source.ready:
             look = unread((source.name,))
-            yield Reason(f"pods of {source.name}", "not read yet; until then no pod is removed", remedy=look)
+            text = f"not read yet; {kept_while_unread((source.name,))}"
+            yield Reason(f"pods of {source.name}", text, remedy=look)
 
 
 # -- finding it out -----------------------------------------------------------------------------------------------

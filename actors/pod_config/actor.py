@@ -1,6 +1,8 @@
 """Merges the pod sources (static pod path, static pod URL, API server) and sends each pod worker its pods.
 
-Crash-only: after a restart it reads all sources again, and removes no pod until it has read every configured source.
+Crash-only: after a restart it reads all sources again. It removes no pod of the API server until it has read every
+configured source, and no static pod until it has read the sources of static pods: a control plane's own static pods
+must follow their manifests while the API server, which needs them, does not answer.
 At run time a source that fails, or a file that becomes invalid, keeps its last good pods.
 """
 
@@ -62,6 +64,7 @@ class PodConfig(Actor):
         self._duplicates: list[DuplicatePod] = []
         self._conflicts = NameConflicts()
         self._ready = False
+        self._static_ready = False
         self._lists = ListsInParts(self)
 
     @property
@@ -132,11 +135,16 @@ class PodConfig(Actor):
         self._seen_times.keep(chosen.pods)
         self._quarantined.forget_changed(self._data_of)
         self._count_quarantined()
-        was_ready, self._ready = self._ready, all(state.ready for state in self._states())
-        orders = self._conflicts.pass_on(operations(before, chosen.pods), before, chosen.pods)
+        was_ready = self._ready, self._static_ready
+        states = self._states()
+        self._ready = all(state.ready for state in states)
+        self._static_ready = all(state.ready for state in states if state.name != SOURCE_API)
+        passed = self._conflicts.pass_on(operations(before, chosen.pods), before, chosen.pods)
+        # the API server may have a pod that it has not listed yet
+        orders = [one for one in passed if one.op == "set" or self._ready or before[one.uid].place != SOURCE_API]
         for uid in self._conflicts.newly_ending():
             self._wait_for_end(uid, before[uid])
-        if self._ready and not was_ready:
+        if (self._ready, self._static_ready) > was_ready:
             for worker in pod_workers(self.agent.workers):
                 self._send_all(worker)
         else:
@@ -144,9 +152,7 @@ class PodConfig(Actor):
 
     def _send(self, orders: Iterable[PodOperation]) -> None:
         for operation in orders:
-            # no removal before every source is read: another source may have the pod
-            if operation.op == "set" or self._ready:
-                self.tell(worker_of(operation.uid, self.agent.workers), operation)
+            self.tell(worker_of(operation.uid, self.agent.workers), operation)
 
     def _wait_for_end(self, uid: str, pod: PodCandidate) -> None:
         """Wait for the grace period and some more: a worker that never answers must not block the new pod for ever."""
@@ -198,7 +204,7 @@ class PodConfig(Actor):
         assigned = self._assigned(worker)
         pods = [WantedPod(uid, assigned[uid].data) for uid in keys if uid in assigned]
         others = [] if more else sorted(assigned.keys() - set(keys))
-        return DesiredPods(pods, self._ready, others, more)
+        return DesiredPods(pods, self._ready, others, more, self._static_ready)
 
     # -- questions -------------------------------------------------------------------------------------------------
     @on(GetSources)

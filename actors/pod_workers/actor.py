@@ -162,9 +162,14 @@ class Shard(Actor):
     def on_desired(self, message: DesiredPods, sender: Address) -> None:
         for pod in message.pods:
             self._workers.set_desired(pod.uid, pod.pod)
-        if message.sources_ready and not message.more:
-            self._workers.sources_reported({*message.others, *(pod.uid for pod in message.pods)})
+        if message.more:
+            return
+        listed = {*message.others, *(pod.uid for pod in message.pods)}
+        if message.sources_ready:
+            self._workers.sources_reported(listed)
             self._inventory_reports.report()
+        elif message.static_ready:
+            self._workers.static_sources_reported(listed)
 
     @on(PodOperation)
     def on_operation(self, message: PodOperation, sender: Address) -> None:

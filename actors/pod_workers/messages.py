@@ -61,8 +61,8 @@ class WantedPod(msgspec.Struct, frozen=True):
 class DesiredPods(Message, frozen=True):
     """From pod_config, when the shard says Hello and when sources become ready: all pods of this shard.
 
-    If `sources_ready`, a pod of the runtime that is not in this list is an orphan. Before that nothing is deleted. A
-    large list comes in parts (lists_in_parts.py).
+    If `sources_ready`, a pod of the runtime that is not in this list is an orphan. Before that no pod of the API server
+    is removed; a static pod is, if `static_ready`. A large list comes in parts (lists_in_parts.py).
     """
 
     pods: list[WantedPod]
@@ -71,6 +71,8 @@ class DesiredPods(Message, frozen=True):
     """In the last part: UIDs of all other pods, which were sent before."""
     more: bool = False
     """Another part follows: `pods` are not all."""
+    static_ready: bool = False
+    """The directory and the URL of static pods have been read: a static pod that is not in this list has no source."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
     def coalesce_key(self) -> Hashable | None:

@@ -1,6 +1,6 @@
 """The pod workers of a shard, by UID. A worker exists from the first report of its pod, by a source or the runtime,
 until nothing of the pod is left. Like podWorkers in the kubelet, the table takes the desired pods and the pods of the
-runtime, and hands each to its worker. Until all sources have reported, nothing is stopped or removed.
+runtime, and hands each to its worker. Until all sources have reported, nothing is stopped or removed but static pods.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pods import is_static
 
 from .executor.pod_worker import PodWorker
 from .executor.services import ExecutorContext
@@ -66,6 +67,17 @@ class PodWorkers:
         unclaimed = self._inventory.sources_reported()
         for uid in (self.by_uid.keys() | self._quarantine.uids) - set(desired):
             self.remove(uid)
+        for runtime in unclaimed:
+            self._see(runtime)
+
+    def static_sources_reported(self, desired: Collection[str]) -> None:
+        """The sources of static pods have reported, the API server has not: the static pods that are not in `desired`
+        are removed. They may be what the API server needs to start, and no other source can have them."""
+        unclaimed = self._inventory.static_sources_reported()
+        for uid, worker in list(self.by_uid.items()):
+            pod = worker.state.wanted.pod
+            if uid not in desired and pod is not None and is_static(pod):
+                self.remove(uid)
         for runtime in unclaimed:
             self._see(runtime)
 

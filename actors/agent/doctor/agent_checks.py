@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from actors.agent.inspection.node_pods import full_name
+from actors.agent.inspection.node_pods import full_name, kept_while_unread
 from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
 from actors.agent.remedies import MEND_MANIFEST, RESTART, TAKE_BACK, unread
 from actors.api_clients.event_client.messages import RecentEvent
@@ -155,7 +155,7 @@ def manifests(sources: PodSources) -> Iterator[Finding]:
     errors = [error for source in sources.sources for error in source.errors]
     waiting = [source.name for source in sources.sources if not source.ready]
     if waiting:
-        text = f"not read yet: {', '.join(waiting)}; until then no pod is removed"
+        text = f"not read yet: {', '.join(waiting)}; {kept_while_unread(waiting)}"
         yield warning("manifests", text, unread(waiting))
     for error in errors:
         yield warning("manifests", error, MEND_MANIFEST)

@@ -10,6 +10,7 @@ import msgspec
 
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.kube.names import SOURCE_API
 from actors.shared.kube.times import rfc3339
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.documents.suggestions import close_to, did_you_mean
@@ -66,6 +67,11 @@ def unread_of(sources: PodSources) -> str:
         if waiting
         else ""
     )
+
+
+def kept_while_unread(names: Collection[str]) -> str:
+    """What stays on the node while these sources have not been read: static pods need only their own sources."""
+    return f"until then {'only static pods are' if set(names) == {SOURCE_API} else 'no pod is'} removed"
 
 
 def of_runtime(pod: PodRuntime) -> Object:

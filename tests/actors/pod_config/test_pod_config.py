@@ -89,7 +89,7 @@ async def errors_of(harness: Harness) -> list[str]:
 async def test_without_any_source_it_is_ready_at_once_with_no_pods():
     async with started() as harness:
         for worker in WORKERS:
-            assert harness.sent(DesiredPods, worker) == [DesiredPods([], True)]
+            assert harness.sent(DesiredPods, worker) == [DesiredPods([], True, static_ready=True)]
         assert (await harness.deliver(GetSources())).ready
 
 
@@ -97,7 +97,7 @@ async def test_a_missing_path_has_no_pods_and_is_followed_when_it_appears(tmp_pa
     path = tmp_path / "etc" / "manifests"
     async with started(str(path)) as harness:
         world = World(harness)
-        assert harness.sent(DesiredPods, WORKERS[0]) == [DesiredPods([], True)]
+        assert harness.sent(DesiredPods, WORKERS[0]) == [DesiredPods([], True, static_ready=True)]
         path.mkdir(parents=True)
         (path / "web.yaml").write_text(manifest())
         await world.becomes_with_time({"web-n1": "busybox"})
@@ -397,15 +397,20 @@ async def test_a_worker_that_was_too_slow_for_single_pods_gets_all_of_them_once(
         assert len(harness.sent(DesiredPods, worker)) == 2
 
 
-async def test_no_pod_is_removed_before_the_api_server_has_answered(tmp_path):
+async def test_a_static_pod_goes_with_its_manifest_also_before_the_api_server_has_answered(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest())
     async with started(str(tmp_path), standalone=False) as harness:
-        assert harness.sent(DesiredPods) == []
-        assert harness.sent(PodOperation)[0].op == "set"
-        file.unlink()
-        await asyncio.sleep(0.05)
-        assert [op.op for op in harness.sent(PodOperation)] == ["set"]
+        await World(harness).becomes({"web-n1": "busybox"})
+        assert {(each.sources_ready, each.static_ready) for each in harness.sent(DesiredPods)} == {(False, True)}
+        file.write_text(manifest(image="b"))
+        await World(harness).becomes({"web-n1": "b"})
+        assert [operation.op for operation in harness.sent(PodOperation)] == ["remove", "set"]
+
+
+async def test_the_pods_of_the_api_server_follow_its_answer(tmp_path):
+    async with started(str(tmp_path), standalone=False) as harness:
+        harness.clear()
         pod = {"metadata": {"name": "a", "namespace": "b", "uid": "u7"}, "spec": {"containers": [{"name": "c"}]}}
         await harness.deliver(SourcePods("api", [json.dumps(pod).encode()]))
         wanted = [pod for message in harness.sent(DesiredPods) for pod in message.pods]

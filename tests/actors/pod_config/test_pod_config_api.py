@@ -90,18 +90,23 @@ async def test_a_list_adds_and_removes_pods_that_changed_while_the_server_was_aw
         assert operations_sent(harness) == [("remove", "a"), ("set", "c")]
 
 
-async def test_static_pods_run_before_the_first_list_and_no_pod_is_removed_until_then(tmp_path: Path) -> None:
+async def test_static_pods_run_before_the_first_list_and_no_pod_of_the_server_is_removed_until_then(
+    tmp_path: Path,
+) -> None:
     manifests = tmp_path / "manifests"
     manifests.mkdir()
     (manifests / "s.yaml").write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: s, uid: s}\nspec: {containers: [{name: c, image: i}]}\n"
     )
     async with joined_node(tmp_path) as harness:
-        assert operations_sent(harness) == [("set", "s")]
+        (told,) = harness.sent(DesiredPods, to=worker_of("s", 2))
+        assert ([each.uid for each in told.pods], told.sources_ready, told.static_ready) == (["s"], False, True)
         assert not (await harness.deliver(GetSources())).ready
         await harness.deliver(SourcePod("api", "a", pod("a")))
-        assert operations_sent(harness) == [("set", "s"), ("set", "a")]
-        assert not harness.sent(DesiredPods)
+        await harness.deliver(SourcePod("api", "a", b""))
+        await harness.deliver(SourcePod("api", "a", pod("a")))
+        assert operations_sent(harness) == [("set", "a"), ("set", "a")]
+        harness.clear()
         mirror = pod("m", "s-n1", meta={"annotations": {"kubernetes.io/config.mirror": "s"}})
         await harness.deliver(SourcePods("api", [pod("a"), mirror]))
         assert (await harness.deliver(GetSources())).ready

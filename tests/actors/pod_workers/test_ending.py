@@ -241,12 +241,12 @@ async def test_a_pod_removed_and_put_back_at_once_is_restarted(tmp_path):
 
 
 # -- orphans ----------------------------------------------------------------------------------------------------------
-async def left_behind(tmp_path) -> tuple[FakeRuntime, VirtualClock]:
+async def left_behind(tmp_path, **spec: Any) -> tuple[FakeRuntime, VirtualClock]:
     """A runtime with a pod that runs, whose shard is gone."""
     clock = VirtualClock(BEGAN)
     fake = FakeRuntime(clock_ns=lambda: round(clock() * 1e9))
     async with Driven(tmp_path, fake, clock) as node:
-        await up(node, terminationGracePeriodSeconds=9)
+        await up(node, terminationGracePeriodSeconds=9, **spec)
     return fake, clock
 
 
@@ -259,6 +259,33 @@ async def test_no_pod_is_an_orphan_before_all_sources_have_reported(tmp_path):
         assert node.running("a")
         assert node.count_of("StopContainer") == 0
         assert node.harness.sent(ShardPods) == []
+
+
+@pytest.mark.parametrize("listed_first", [True, False])
+async def test_an_edited_static_pod_starts_although_the_api_server_has_never_answered(tmp_path, listed_first):
+    fake, clock = await left_behind(tmp_path, metadata=STATIC)
+    async with Driven(tmp_path, fake, clock) as node:
+        if listed_first:
+            await node.first_look()
+        new = pod("new", metadata=STATIC, containers=[container("b")])
+        await node.harness.deliver(DesiredPods([WantedPod("new", encode(new))], sources_ready=False, static_ready=True))
+        await node.first_look()
+        await node.until(lambda: node.stage() == "gone")
+        await node.pass_time(1)
+        await node.until(lambda: node.running("b"))
+        assert node.containers("a") == []
+        assert node.harness.sent(ShardPods) == [], "the inventory is not complete: others remove nothing by it"
+
+
+async def test_a_static_pod_that_a_new_list_lacks_ends_and_one_of_the_api_server_stays(tmp_path):
+    async with Driven(tmp_path) as node:
+        static, other = pod("s", metadata=STATIC), pod("o", containers=[container("b")])
+        await node.sources(static, other, ready=False)
+        await node.until(lambda: node.running("a") and node.running("b"))
+        await node.harness.deliver(DesiredPods([], sources_ready=False, static_ready=True))
+        await node.until(lambda: node.stage("s") == "gone")
+        await node.pass_time(60)
+        assert node.running("b")
 
 
 async def test_no_pod_is_an_orphan_before_the_last_part_of_a_list_nor_if_an_earlier_one_had_it(tmp_path):

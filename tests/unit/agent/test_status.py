@@ -63,7 +63,7 @@ def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_reported()
     assert said(sources=PodSources(states, ready=False)) == [
         "manifest: a.yaml: wrong",
         "pod: d/p: no",
-        "pods of api: not read yet; until then no pod is removed",
+        "pods of api: not read yet; until then only static pods are removed",
     ]
 
 

@@ -244,7 +244,10 @@ def test_a_pressure_of_the_node_is_a_failure_with_what_ends_it(condition: str) -
 def test_each_refused_manifest_is_a_warning() -> None:
     states = [SourceState("file", "/p", True, 2, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
     found = list(agent_checks.manifests(PodSources(states, ready=False)))
-    assert [one.text for one in found] == ["not read yet: api; until then no pod is removed", "a.yaml: wrong"]
+    assert [one.text for one in found] == [
+        "not read yet: api; until then only static pods are removed",
+        "a.yaml: wrong",
+    ]
     assert found[0].remedy.startswith("supervise logs kube_client: "), "the connection keeps them back, not pod_config"
 
 
