@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 
 from actors.shared.grpc_threads import ensure_threads
+from actors.shared.kube.go_text import UNREADABLE
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer, headers_of
 from supervision.errors import error_reason
@@ -93,7 +94,9 @@ class GrpcTransport:
         self, method: Method[Request, Response], request: Request, timeout: float | None, metadata: Any
     ) -> Response:
         """Raises AioRpcError, CriError."""
-        response: Response = await self._callable(method)(request, timeout=timeout, metadata=metadata)
+        response: Response | None = await self._callable(method)(request, timeout=timeout, metadata=metadata)
+        if response is None:
+            raise from_rpc(method.name, "INTERNAL", UNREADABLE)
         return response
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
@@ -119,6 +122,8 @@ class GrpcTransport:
         call = self._callable(method)(request, metadata=(*method.headers, *headers_of(span)))
         try:
             async for response in call:
+                if response is None:
+                    raise from_rpc(method.name, "INTERNAL", UNREADABLE)
                 yield response
             span.set(STATUS_CODE, 0)
         except grpc.aio.AioRpcError as error:

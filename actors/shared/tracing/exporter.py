@@ -100,7 +100,8 @@ class Exporter:
         except OSError as error:
             self._log.warning("traces are not sent: %s", error_reason(error))
             return False
-        refused = min(max(answer.partial_success.rejected_spans, 0), len(self._batch))
+        rejected = answer.partial_success.rejected_spans if answer is not None else 0  # None: it cannot be read
+        refused = min(max(rejected, 0), len(self._batch))
         self._metrics.count(EXPORTED, len(self._batch) - refused)
         if refused:
             self._count_dropped("refused", refused)
