@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import socket
 import struct
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 import pytest
 
-from actors.prober.grpc_probe import probe_grpc
+from actors.prober.grpc_probe import NO_MESSAGE, probe_grpc
 from actors.prober.grpc_relay import MOST_BYTES, GrpcRelay
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -129,3 +130,60 @@ async def test_a_process_that_finds_the_relay_in_the_hosts_network_gets_no_conne
         reader, writer = await asyncio.open_unix_connection(f"\0{name}")
         assert await asyncio.wait_for(reader.read(10), SECONDS) == b"hello"
         writer.close()
+
+
+GOES_AWAY: Final = """
+import socket, sys, time
+settings, acknowledged, goaway = (bytes.fromhex(one) for one in sys.argv[1:])
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+kept = []
+while True:
+    kept.append(listener.accept()[0])
+    kept[-1].sendall(settings + acknowledged + goaway)
+"""
+PROBES: Final = """
+import asyncio, sys
+from actors.prober.grpc_probe import probe_grpc
+print(asyncio.run(probe_grpc("127.0.0.1", int(sys.argv[1]), "", 1.0)).result)
+"""
+
+
+@pytest.mark.parametrize("last", [0, 1, 0x7FFFFFFF])
+def test_a_server_that_sends_goaway_and_keeps_its_connection_fails_the_probe_in_time(last: int) -> None:
+    """In processes of their own: the library would hold up this one for ever."""
+    goaway = frame(7, 0, 0, struct.pack("!II", last, 0))
+    command = [sys.executable, "-c", GOES_AWAY, *(one.hex() for one in (SETTINGS, ACKNOWLEDGED, goaway))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as rogue:
+        try:
+            assert rogue.stdout is not None
+            port = rogue.stdout.readline().strip()
+            probe = [sys.executable, "-c", PROBES, port]
+            done = subprocess.run(probe, capture_output=True, text=True, timeout=6 * SECONDS, check=True)
+        finally:
+            rogue.kill()
+    assert done.stdout == "failure\n"
+
+
+async def test_a_call_that_ends_well_without_a_message_is_a_failure() -> None:
+    headers = b"\x88" + _header(b"content-type", b"application/grpc")
+    answer = frame(1, 4, 1, headers) + frame(1, 5, 1, _header(b"grpc-status", b"0"))
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(SETTINGS + ACKNOWLEDGED)
+        while b"grpc.health.v1.Health" not in await reader.read(10_000):
+            pass
+        writer.write(answer)
+        while await reader.read(10_000):
+            pass
+
+    async with server(talk) as (port, _):
+        outcome = await probe_grpc("127.0.0.1", port, "", SECONDS)
+    assert (outcome.result, outcome.text) == (
+        "failure", f"error: health rpc probe failed: rpc error: code = Internal desc = {NO_MESSAGE}",
+    )  # fmt: skip
+
+
+def _header(name: bytes, value: bytes) -> bytes:
+    """A literal header field (RFC 7541, section 6.2.2)."""
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
