@@ -49,7 +49,7 @@ def _show_pods(context: Context, shown: _Shown) -> int:
     arguments = context.arguments
     shown.tries += 1
     seen = view(context, or_without_agent=shown.tries == 1)
-    found, workers, code = seen.pods, seen.workers, seen.code
+    found = seen.pods
     if found.by_runtime and arguments.selector:
         raise CommandError(NO_ANSWER, f"-l: no labels are known: {'; '.join(found.problems)}")
     chosen = [pod for pod in found.pods if _is_chosen(pod, arguments)]
@@ -62,42 +62,53 @@ def _show_pods(context: Context, shown: _Shown) -> int:
         for problem in found.problems:
             warn(problem)
     shown.problems = found.problems
-    if context.form:
-        if arguments.watch:
-            objects = {pod["metadata"]["uid"]: pod for pod in chosen}
-            print_documents(context, [pod for uid, pod in objects.items() if shown.objects.get(uid) != pod])
-            shown.objects = objects
-        else:
-            print_objects(context, chosen[0] if len(arguments.name) == 1 else pod_list(chosen))
-        _say_refused(found.refused, shown, arguments)
-        return _code(code, missing)
-    now = time.time()
-    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == WIDE else 0)
-    rows = {
-        uid: (*row[:columns], *([pod_rows.labels(pod)] if arguments.show_labels else []))
-        for pod in chosen
-        for uid in [pod["metadata"]["uid"]]
-        for row in [pod_rows.row(pod, now, pod_worker(pod, workers), removed=uid in found.removed)]
-    }
+    show = _show_objects if context.form else _show_rows
+    show(context, seen, chosen, shown)
+    _say_refused(found.refused, shown, arguments)
+    return _code(seen.code, missing)
+
+
+def _show_objects(context: Context, seen: NodeSight, chosen: list[dict[str, Any]], shown: _Shown) -> None:
+    arguments = context.arguments
+    if not arguments.watch:
+        print_objects(context, chosen[0] if len(arguments.name) == 1 else pod_list(chosen))
+        return
+    objects = {pod["metadata"]["uid"]: pod for pod in chosen}
+    print_documents(context, [pod for uid, pod in objects.items() if shown.objects.get(uid) != pod])
+    shown.objects = objects
+
+
+def _show_rows(context: Context, seen: NodeSight, chosen: list[dict[str, Any]], shown: _Shown) -> None:
+    arguments, found = context.arguments, seen.pods
+    count = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == WIDE else 0)
+    header = (*(*pod_rows.HEADER, *pod_rows.WIDE)[:count], *(["LABELS"] if arguments.show_labels else []))
+    rows = _rows(seen, chosen, count, labels=arguments.show_labels)
     # the age changes by itself
     fresh = [row for uid, row in rows.items() if _without_age(shown.rows.get(uid, ())) != _without_age(row)]
-    header = (*(*pod_rows.HEADER, *pod_rows.WIDE)[:columns], *(["LABELS"] if arguments.show_labels else []))
-    if fresh:
-        if arguments.output == "name":
-            print_lines(*(f"pod/{row[1]}" for row in sorted(fresh)))
-        else:
-            columns = 0 if arguments.output == WIDE else terminal_columns(sys.stdout)
-            if not shown.rows:
-                shown.gone = left_out(header, fresh, columns, pod_rows.SPARE)
-            text = table(*without(shown.gone, header, sorted(fresh)), shown.widths)
-            text += [] if shown.rows else left_out_text(shown.gone, columns)
-            print_lines(*(text[1:] if shown.rows or arguments.no_headers else text))
+    if fresh and arguments.output == "name":
+        print_lines(*(f"pod/{row[1]}" for row in sorted(fresh)))
+    elif fresh:
+        columns = 0 if arguments.output == WIDE else terminal_columns(sys.stdout)
+        if not shown.rows:
+            shown.gone = left_out(header, fresh, columns, pod_rows.SPARE)
+        text = table(*without(shown.gone, header, sorted(fresh)), shown.widths)
+        text += [] if shown.rows else left_out_text(shown.gone, columns)
+        print_lines(*(text[1:] if shown.rows or arguments.no_headers else text))
     elif not shown.rows and (not found.refused or arguments.namespace or arguments.selector) and not shown.empty_shown:
         shown.empty_shown = True
         _say(f"no pods {'are known ' if found.problems else ''}{_where(found, arguments)}", arguments)
     shown.rows = rows
-    _say_refused(found.refused, shown, arguments)
-    return _code(code, missing)
+
+
+def _rows(seen: NodeSight, chosen: list[dict[str, Any]], count: int, *, labels: bool) -> dict[str, tuple[str, ...]]:
+    """The first `count` columns of each pod by UID, and its labels."""
+    now, found = time.time(), seen.pods
+    rows: dict[str, tuple[str, ...]] = {}
+    for pod in chosen:
+        uid = pod["metadata"]["uid"]
+        row = pod_rows.row(pod, now, pod_worker(pod, seen.workers), removed=uid in found.removed)
+        rows[uid] = (*row[:count], *([pod_rows.labels(pod)] if labels else []))
+    return rows
 
 
 def _named(seen: NodeSight, arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], CommandError | None]:
