@@ -50,10 +50,12 @@ class Lock:
     def __init__(self, directory: Path) -> None:
         """Raises AlreadyRunning, naming the pid that holds it; OSError."""
         self.path = directory / "lock"
-        started_at, janitor = time.monotonic(), 0
+        started_at, janitor, tries = time.monotonic(), 0, 0
         while not self._try():
-            holder = _pid_in(self.path)
-            if is_alive(holder):
+            holder, tries = _pid_in(self.path), tries + 1
+            # `holder_of` has the lock for a moment, and after a reboot another process may have the PID in the file: so
+            # one failed try proves nothing
+            if tries > 1 and is_alive(holder):
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
             # the janitor of a killed fork server holds the lock for a moment, or for ever if it was stopped
             waited = time.monotonic() - started_at

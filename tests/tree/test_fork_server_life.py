@@ -92,6 +92,14 @@ def test_actors_and_supervisors_ignore_stop_signals_and_those_sent_by_mistake(tm
         assert fork_server.pid("root") == root
 
 
+def test_a_signal_that_is_sent_by_mistake_does_not_end_a_start(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run", ready=False) as fork_server:
+        fork_server.wait((tmp_path / "run" / "lock").exists, "it prepares the tree")
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            fork_server.process.send_signal(number)
+        fork_server.wait_ready()
+
+
 def _has_taken_all(pid: int) -> bool:
     """Whether no signal is pending."""
     pending = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("ShdPnd"))

@@ -1,6 +1,7 @@
 """Parts of the fork server that need no processes: lock, loop, order of the stop, status page, black box."""
 
 import errno
+import fcntl
 import os
 import signal
 import socket
@@ -76,6 +77,20 @@ def test_a_lock_whose_file_cannot_be_removed_is_released(tmp_path: Path, monkeyp
     Lock(tmp_path).release()
 
 
+def test_a_command_that_looks_at_the_lock_refuses_no_agent_though_the_old_pid_is_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lock"
+    file.write_text(f"{os.getppid()}\n")
+    looking = os.open(file, os.O_RDWR)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr("supervision.fork_server.lock.time.sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+    lock = Lock(tmp_path)
+    assert holder_of(tmp_path) == os.getpid()
+    lock.release()
+    os.close(looking)
+
+
 def test_one_run_directory_has_one_agent_whatever_other_lock_it_holds(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path / "run", tmp_path / "state-1")
     with pytest.raises(AlreadyRunning, match=str(tmp_path / "run")):
@@ -125,6 +140,24 @@ def test_timers_run_in_order_of_their_time_and_not_when_cancelled() -> None:
     loop.call_later(0.03, loop.stop)
     loop.run()
     assert ran == ["early", "late"]
+
+
+def test_each_wake_looks_for_ended_processes_as_a_full_pipe_loses_signals() -> None:
+    loop, seen, before = Loop(), list[str](), signal.getsignal(signal.SIGCHLD)
+
+    def reap() -> None:
+        seen.append("reap")
+        loop.stop()
+
+    try:
+        loop.on_signal(signal.SIGCHLD, reap)
+        os.write(loop.fds()[2], bytes([signal.SIGUSR1]) * 3)
+        loop.call_later(5, loop.stop)
+        loop.run()
+    finally:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, before)
+    assert seen == ["reap"]
 
 
 def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor() -> None:
