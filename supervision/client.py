@@ -62,10 +62,12 @@ def _exchange(sock: socket.socket, body: bytes, end: float) -> Message | None:
     unsent = b""
     while (left := end - time.monotonic()) > 0:
         unsent = unsent or writer.take()
-        readable, writable, _ = select.select([sock], [sock] if unsent else [], [], left)
-        if writable:
+        poll = select.poll()  # select(2) takes no descriptor above 1023, which a program of many connections has
+        poll.register(sock, select.POLLIN | (select.POLLOUT if unsent else 0))
+        events = next((events for _, events in poll.poll(1000 * left)), 0)
+        if events & select.POLLOUT:
             unsent = unsent[sock.send(unsent) :]
-        if readable:
+        if events & ~select.POLLOUT:
             data = sock.recv(256 * 1024)
             if not data:
                 raise EOFError

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import resource
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -9,8 +13,8 @@ import pytest
 from supervision import client
 from supervision.errors import AskError
 from supervision.messaging.names import Names
-from supervision.messaging.wire import WireError
-from supervision.protocol import GetTree, Tree
+from supervision.messaging.wire import FrameWriter, WireError, encode
+from supervision.protocol import Done, GetTree, Tree
 
 
 def test_an_answer_of_an_unregistered_type_is_reported_as_of_another_version(
@@ -30,3 +34,15 @@ def test_an_answer_of_an_unregistered_type_is_reported_as_of_another_version(
             asking.ask(GetTree(), Tree)
         asking.close()
     names.remove()
+
+
+def test_a_program_with_more_than_a_thousand_open_files_is_answered_too() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4096, hard)), hard))
+    ours, peer = socket.socketpair()
+    with ours, peer, socket.socket(fileno=fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 1100)) as high:
+        writer = FrameWriter()
+        writer.add(encode("fork_server", Done("so"), answer=1))
+        peer.sendall(writer.take())
+        assert client._exchange(high, encode("client", GetTree(), ask=1), time.monotonic() + 30) == Done("so")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
