@@ -18,4 +18,5 @@ pod_causes.py          why a pod does not run, from its status and its events
 pod_remedies.py        what mends a pod, by the reason that the agent or the runtime gives
 runtime_checks.py      the container runtime and its network
 shared_runtime.py      other agents of this host on the same container runtime
+valid_part.py          the agent that the valid part of a command line describes
 """

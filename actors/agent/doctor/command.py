@@ -20,7 +20,7 @@ from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEven
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.loading import load
 from supervision import time_scale
 from supervision.cli.answers import Answers
@@ -44,6 +44,7 @@ from supervision.protocol import Tree, Trouble
 from . import agent_checks, certificate_checks, cluster_checks, disk_checks, host_checks, runtime_checks, shared_runtime
 from .finding import Finding, Level, failure, ok, unknown, warning
 from .permissions import BY_GATE
+from .valid_part import valid_part
 
 _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
@@ -109,22 +110,49 @@ def _count_text(number: int, noun: str) -> str:
 
 def findings(context: Context) -> Iterator[Finding]:
     """All checks, one after the other."""
+    tree, running = None, True
     try:
         tree = _tree(context)
-    except CommandError as error:  # it runs; nothing else about it is known for certain
+    except CommandError as error:
         yield unanswered(error)
-        return
+        if error.code != NO_ANSWER:
+            return  # this user may see neither the agent nor the host
+    else:
+        running = tree is not None
     if tree is not None:
         yield from agent_checks.tree(tree, stopped_by_signal(tree.actors))
     flagz = _flagz(context, tree)
-    words, given = _words(context, tree, flagz), _given_flags(context)
+    words = _words(context, tree, flagz)
     last = None if context.arguments.flags or tree is not None else context.where.last_start()
     with where_it_started(None if context.arguments.flags else tree, last.directory if last is not None else ""):
         warnings, problems = validate(words)
         agent = _load_agent(words) or (None if flagz is None else _load_agent(words, in_force=True))
-    if tree is None:
-        prevented = [*map(str, problems), *(_prevented(agent) if agent is not None else ())]
+        part = valid_part(words, problems) if agent is None else None
+    if not running:
+        judged = agent or (part and part.agent)
+        prevented = [*map(str, problems), *(_prevented(judged) if judged else ())]
         yield from agent_checks.not_running(context.where.refused_start(), _start_words(context), prevented)
+    yield from _configuration(context, flagz, warnings, problems)
+    if part is not None:
+        agent = part.agent
+        yield unknown("configuration", f"not valid: what follows judges this host {part.judged}")
+    if agent is not None:
+        yield from _host(context, agent, problems, running=running, waiting=flagz is not None and bool(flagz.waiting))
+        yield from _run_checks(
+            "certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree))
+        )
+        if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
+            yield from _run_check("API server", lambda: _cluster(agent, running=running))
+    if tree is not None:
+        yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
+        yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
+
+
+def _configuration(
+    context: Context, flagz: Flagz | None, warnings: Sequence[str], problems: Sequence[ConfigProblem]
+) -> Iterator[Finding]:
+    """What is wrong with flags and files, and what of them is not in force."""
+    given = _given_flags(context)
     for problem in problems:
         yield failure("configuration", str(problem), f"supervise config check {shlex.join(given)}".rstrip())
     concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
@@ -132,25 +160,22 @@ def findings(context: Context) -> Iterator[Finding]:
     for text in warnings:
         named = _NAMED.search(text)
         yield warning("configuration", text, f"supervise config explain {named[1] or named[2] if named else 'FIELD'}")
-    if agent is None:
-        return  # what follows depends on it
     if not (problems or warnings or concerns):
         yield ok("configuration", "valid")
-    running = tree is not None
+
+
+def _host(
+    context: Context, agent: Agent, problems: Sequence[ConfigProblem], *, running: bool, waiting: bool
+) -> Iterator[Finding]:
+    """What this host has for the agent. `waiting`: fields wait for a restart of the agent."""
     if not running:
         yield from _run_check("start", lambda: host_checks.start(agent, problems))
-    elif flagz is not None and flagz.waiting:
+    elif waiting:
         yield from _run_check("start", lambda: host_checks.restart(agent, problems))
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
     yield from _run_check("container runtime", lambda: _shared_runtime(agent, context))
     images = runtime_checks.image_directories(agent) if running or not agent.managed_runtime else {}
     yield from _run_checks("host", host_checks.checks(agent, running=running, images=images))
-    yield from _run_checks("certificates", certificate_checks.checks(agent, running=running, trouble=_trouble(tree)))
-    if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
-        yield from _run_check("API server", lambda: _cluster(agent, running=running))
-    if tree is not None:
-        yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
-        yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
 
 
 def _shared_runtime(agent: Agent, context: Context) -> Iterator[Finding]:
@@ -224,9 +249,9 @@ def _tree(context: Context) -> Tree | None:
     try:
         return context.tree()
     except CommandError as error:
+        time_scale.use(time_scale.find()[0])
         if error.code != NOT_RUNNING:
             raise
-        time_scale.use(time_scale.find()[0])
         return None
 
 

@@ -6,7 +6,7 @@ agent = load(sys.argv[2:])      # raises ConfigErrors with every problem at once
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -38,12 +38,20 @@ _PATHS: Final = (
 TOKENS_GATE: Final = "KubeletServiceAccountTokenForCredentialProviders"
 
 
-def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True, in_force: bool = False) -> Agent:
+def load(
+    argv: Sequence[str],
+    host: HostFacts | None = None,
+    *,
+    recover: bool = True,
+    in_force: bool = False,
+    without: Collection[str] = (),
+) -> Agent:
     """The agent that this command line describes. Raises ConfigErrors with every problem: UsageErrors if one of them is
     a flag that cannot be read.
 
     `recover`: if the configuration in the files was rolled back, use the last known good one. `in_force`: use the
-    configuration in force according to the checkpoints, if they have one, instead of the files.
+    configuration in force according to the checkpoints, if they have one, instead of the files. `without`: fields at
+    the top of the files that are left out, for those who look at what is valid.
     """
     host = host or host_facts()
     parsed = parsing.parse(argv)
@@ -55,6 +63,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     if not problems:
         problems += credential_providers.check(path, bin_dir)
     documents, messages, unreadable = (in_force and _in_force(flags)) or _read(flags, recover)
+    documents = [document.without(without) for document in documents]
     problems += unreadable
     layers, policy = split_policy(documents)
     result = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
@@ -17,6 +18,10 @@ class Document:
 
     def __init__(self, source: str, data: dict[str, Any], lines: dict[str, int]) -> None:
         self.source, self.data, self.lines = source, data, lines
+
+    def without(self, fields: Collection[str]) -> Document:
+        """The same without these fields at the top."""
+        return Document(self.source, {name: self.data[name] for name in self.data if name not in fields}, self.lines)
 
 
 def read(raw: bytes, source: str) -> Document:

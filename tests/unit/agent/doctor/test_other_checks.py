@@ -413,7 +413,7 @@ def test_an_agent_that_does_not_answer_has_the_remedy_that_its_error_names(error
         def tree(self) -> Tree:
             raise error
 
-    (found,) = findings(cast(Context, Closed()))
+    found = next(findings(cast(Context, Closed())))
     assert (found.level, found.text, found.remedy) == (Level.FAILURE, error.cause, remedy)
 
 
