@@ -104,9 +104,13 @@ def _without_agent(context: Context, pods: NodePods, silence: CommandError) -> O
 
 def _decoded(found: Object, *, without_agent: bool = False) -> LoggedPod:
     """Raises CommandError."""
+    status = found.get("status") or {}
+    # what only the runtime knows has no `ready`
+    containers = [{"ready": False, **one} for one in status.get("containerStatuses") or []]
+    status = {**status, "containerStatuses": containers}
     try:
-        pod = decode(msgspec.json.encode(found), Pod)
-        return LoggedPod(pod, decode(msgspec.json.encode(found.get("status") or {}), PodStatus), without_agent)
+        pod = decode(msgspec.json.encode({**found, "status": status}), Pod)
+        return LoggedPod(pod, decode(msgspec.json.encode(status), PodStatus), without_agent)
     except ObjectError as error:
         raise CommandError(REFUSED, str(error)) from None
 

@@ -23,7 +23,8 @@ def described(container: Object, status: Object, now: float) -> Iterator[tuple[s
     yield "State", _state(status.get("state") or {}, now) or "waiting: not begun yet"
     if last := _state(status.get("lastState") or {}, now):
         yield "Last state", last
-    yield "Ready", "yes" if status.get("ready") else "no"
+    known = "ready" in status or not status
+    yield "Ready", ("yes" if status.get("ready") else "no") if known else "not known: the status manager knows it"
     yield "Restarts", str(status.get("restartCount", 0))
     if status.get("containerID"):
         yield "ID", status["containerID"]

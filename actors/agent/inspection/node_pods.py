@@ -75,7 +75,8 @@ def kept_while_unread(names: Collection[str]) -> str:
 
 
 def of_runtime(pod: PodRuntime) -> Object:
-    """A pod as far as the runtime knows it: for when the status manager does not answer."""
+    """A pod as far as the runtime knows it: for when the status manager does not answer. Containers that run have no
+    `ready`."""
     sandbox = next(iter(pod.sandboxes), None)
     names = dict.fromkeys(container.name for container in sorted(pod.containers, key=lambda one: one.created_ns))
     done = _init_containers(pod)
@@ -101,7 +102,8 @@ def of_runtime(pod: PodRuntime) -> Object:
                     "imageID": one.image_ref,
                     "containerID": one.id,
                     "restartCount": one.restart_count,
-                    "ready": one.state is CriContainerState.RUNNING,
+                    # of one that runs, the runtime does not know whether it is ready
+                    **({} if one.state is CriContainerState.RUNNING else {"ready": False}),
                     "state": _state(one),
                     "lastState": next((_state(older) for older in _older(pod, one)), {}),
                 }

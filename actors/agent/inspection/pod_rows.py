@@ -22,10 +22,11 @@ def row(pod: Object, now: float, worker: str = "", *, removed: bool = False) -> 
     """The cells of HEADER and WIDE. `now`: seconds since 1970."""
     metadata, status = pod.get("metadata", {}), pod.get("status", {})
     ready, total = readiness(pod)
+    known = all("ready" in one for one in _counted(pod))
     return (
         metadata.get("namespace", ""),
         metadata.get("name", ""),
-        f"{ready}/{total}",
+        f"{ready if known else '?'}/{total}",
         state(pod, removed=removed),
         _restarts(pod, now),
         age(status.get("startTime") or metadata.get("creationTimestamp"), now),
@@ -44,11 +45,15 @@ def source(pod: Object) -> str:
 
 def readiness(pod: Object) -> tuple[int, int]:
     """(ready, all) of the containers, including sidecars."""
-    spec, status = pod.get("spec", {}), pod.get("status", {})
-    sidecars = _sidecars(pod)
-    counted = [one for one in _list(status, "initContainerStatuses") if one["name"] in sidecars]
-    counted += _list(status, "containerStatuses")
-    return sum(bool(one.get("ready")) for one in counted), len(_list(spec, "containers")) + len(sidecars)
+    total = len(_list(pod.get("spec", {}), "containers")) + len(_sidecars(pod))
+    return sum(bool(one.get("ready")) for one in _counted(pod)), total
+
+
+def _counted(pod: Object) -> list[Object]:
+    """The statuses of containers and sidecars. One that only the runtime knows has no `ready` while it runs."""
+    status, sidecars = pod.get("status", {}), _sidecars(pod)
+    found = [one for one in _list(status, "initContainerStatuses") if one["name"] in sidecars]
+    return [*found, *_list(status, "containerStatuses")]
 
 
 def state(pod: Object, *, removed: bool = False) -> str:
@@ -94,7 +99,7 @@ def _of_containers(status: Object, otherwise: str) -> str:
             found = now["waiting"]["reason"]
         elif now.get("terminated"):
             found = _end(now["terminated"])
-        elif now.get("running") and one.get("ready"):
+        elif now.get("running") and one.get("ready", True):
             running = True
     if found == "Completed" and running:
         return "Running" if condition(status, "Ready") else "NotReady"

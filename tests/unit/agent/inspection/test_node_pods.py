@@ -122,7 +122,8 @@ def test_a_container_that_had_ended_well_before_another_was_made_does_not_count_
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="web", pod_namespace="shop", created_ns=5 * second)
     found = of_runtime(PodRuntime(uid="u", name="web", namespace="shop", sandboxes=[sandbox], containers=loops))
     assert [one["name"] for one in found["spec"]["containers"]] == ["loops", "main"], "in the order of their start"
-    assert readiness(found) == (1, 2)
+    assert readiness(found) == (0, 2)
+    assert [one.get("ready") for one in found["status"]["containerStatuses"]] == [False, None]
     assert found["status"]["startTime"] == "1970-01-01T00:00:05Z"
     running = found["status"]["containerStatuses"][1]["state"]
     assert running == {"running": {"startedAt": "1970-01-01T00:00:21Z"}}

@@ -58,7 +58,7 @@ def record(root: Path, **more: object) -> None:
 def test_a_container_whose_shim_lives_runs_and_one_that_has_ended_does_not(root: Path) -> None:
     found = pods_without_agent(str(root), GONE, 1.0)
     assert [row(pod, 0.0)[:5] for pod in found.pods] == [
-        ("shop", "web-n1", "1/1", "Running", "3"),
+        ("shop", "web-n1", "?/1", "Running", "3"),
         ("shop", "job", "0/1", "Unknown", "0"),
     ]
     assert found.problems[0] == "no agent is running"
