@@ -8,8 +8,10 @@ created: a change of them takes effect only with a restart of the agent.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
+from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import POD_WORKERS, pod_workers
 from supervision.addresses import ActorName
 
@@ -22,6 +24,11 @@ RESTART: Final = frozenset({
     "shutdownGracePeriodByPodPriority",
 })  # fmt: skip
 """Fields that never change while the agent runs."""
+
+READ_ONCE: Final[Mapping[str, ActorName]] = MappingProxyType(
+    {"registerNode": HEARTBEAT_CLIENT, "registerWithTaints": HEARTBEAT_CLIENT}
+)
+"""Those of them that one actor reads, once: in a tree without it they wait for nothing."""
 
 ENGINE: Final = frozenset({"logging"})
 """Fields that the fork server applies in every process: they can change at any time."""
@@ -45,8 +52,11 @@ Consumers = Mapping[ActorName, tuple[str, ...]]
 """The top-level fields that each actor, or pattern of names, reads."""
 
 
-def can_change(field: str, running: object = None, desired: object = None) -> bool:
-    """Whether a field may change from one value to the other while the agent runs."""
+def can_change(field: str, running: object = None, desired: object = None, consumers: Consumers | None = None) -> bool:
+    """Whether a field may change from one value to the other while the agent runs. `consumers`: the actors of its
+    tree."""
+    if field in READ_ONCE and consumers is not None and READ_ONCE[field] not in consumers:
+        return True
     return field not in RESTART and (field not in SWITCHES or bool(running) == bool(desired))
 
 
@@ -54,7 +64,8 @@ def effect_of(field: str, consumers: Consumers, optional: Collection[str] = ()) 
     """The effect of a change of a top-level field while the agent runs, as text. `optional`: actors that exist under
     some configurations only."""
     if field in RESTART:
-        return "waits for a restart of the agent; pods keep running"
+        exception = f"; without {READ_ONCE[field]} it has no effect" if field in READ_ONCE else ""
+        return f"waits for a restart of the agent; pods keep running{exception}"
     if field in ENGINE:
         return "acts at once, in every process"
     if field in UNREAD:

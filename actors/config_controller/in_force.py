@@ -39,7 +39,8 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         changed = tuple(
             field
             for field in differing(self.running, desired)
-            if can_change(field, getattr(self.running, field), getattr(desired, field)) and field not in pinned
+            if can_change(field, getattr(self.running, field), getattr(desired, field), consumers)
+            and field not in pinned
         )
         running = msgspec.structs.replace(self.running, **{field: getattr(desired, field) for field in changed})
         to_restart = tuple(dict.fromkeys((*self.to_restart, *consumers_of(changed, consumers, workers))))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from actors.config_controller.consumers import ENGINE, RESTART, UNREAD, can_change, consumers_of, effect_of, outcome
 from actors.config_controller.in_force import InForce, differing
+from actors.pleg.messages import PLEG
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -52,13 +53,24 @@ def test_a_field_that_no_actor_of_this_tree_reads_is_without_effect():
     standalone = tree(Agent()).children
     (controller,) = [child for child in standalone if child.name == "config_controller"]
     consumers = controller.arguments["consumers"]
-    after, _ = BEFORE.changed_to(other(nodeStatusMaxImages=7, port=10251, maxPods=5), consumers, workers=1)
-    assert after.outcome == (
-        "acts: port (http_servers/node_server), maxPods (container_manager); without effect: nodeStatusMaxImages"
+    after, _ = BEFORE.changed_to(
+        other(nodeStatusMaxImages=7, port=10251, maxPods=5, registerNode=False), consumers, workers=1
     )
+    assert after.outcome == (
+        "acts: port (http_servers/node_server), maxPods (container_manager); "
+        "without effect: registerNode, nodeStatusMaxImages"
+    )
+    assert after.waiting == (), "nothing that runs here would read them after a restart, either"
     assert effect_of("nodeStatusMaxImages", CONSUMERS, RELATIONS.optional).endswith(
         "; without api_clients/heartbeat_client it has no effect"
     )
+
+
+@pytest.mark.parametrize("field", ["registerNode", "registerWithTaints"])
+def test_how_the_node_registers_waits_for_a_restart_in_a_cluster_only(field):
+    assert not can_change(field, consumers=CONSUMERS)
+    assert can_change(field, consumers={PLEG: ("syncFrequency",)})
+    assert effect_of(field, CONSUMERS).endswith("keep running; without api_clients/heartbeat_client it has no effect")
 
 
 def test_a_port_of_a_missing_server_waits_for_a_restart():
