@@ -68,6 +68,8 @@ def run(context: Context) -> int:
     arguments = context.arguments
     if (namespace := namespace_of(arguments)) and not arguments.actor:
         raise CommandError(USAGE, f"the pod of namespace {namespace} is missing: see `supervise pods`")
+    if arguments.pod and not arguments.actor:
+        raise CommandError(USAGE, "the name of the pod is missing: see `supervise pods`")
     if arguments.container and arguments.of_container:
         raise CommandError(USAGE, "the container is given twice")
     container = arguments.container or arguments.of_container

@@ -167,9 +167,10 @@ def _others_here(agent: Agent) -> Iterator[ConfigProblem]:
     """The agents, and the kubelet, that run on these directories, found before anything on the host is touched. The
     fork server locks later."""
     known = 0
-    for flag, directory in (("--root-dir", agent.state_dir), ("--run-dir", agent.run_dir)):
+    places = (("--root-dir", agent.state_dir, agent.root_dir), ("--run-dir", agent.run_dir, agent.run_dir))
+    for flag, locked, directory in places:
         try:
-            holder = holder_of(Path(directory))
+            holder = holder_of(Path(locked))
         except OSError:
             continue  # the fork server reports the error
         if holder and holder != known:  # one agent is one problem

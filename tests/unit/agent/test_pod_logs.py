@@ -289,6 +289,11 @@ def test_a_namespace_is_given_as_to_kubectl(option: str, node: Path) -> None:
         run(_AcceptedShells(node, [], option, "shop"))
 
 
+def test_the_option_of_pods_wants_the_name_of_one(node: Path) -> None:
+    with pytest.raises(CommandError, match="the name of the pod is missing: see `supervise pods`"):
+        run(_AcceptedShells(node, [], "--pod"))
+
+
 def test_a_log_that_is_gone_is_refused(node: Path) -> None:
     (node / "shop_web_uid-web" / "main" / "1.log").unlink()
     assert "the log of main cannot be read" in refusal(node, "web")
