@@ -32,7 +32,7 @@ APT_INSTALL := apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Tim
 help:  ## list what can be made
 	@awk 'BEGIN { FS = ":[^#]*## " }
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) }
-	  /^[a-z-]+:[^#]*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	  /^[a-z-]+:[^#]*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: deps $(VENV)/.installed  ## a node of its own on this machine, with a sample pod; Ctrl-C removes it (ROOT_DIR=)
@@ -206,6 +206,6 @@ $(VENV)/.installed $(VENV)/.installed-dev: pyproject.toml $(VERSION_FILE)
 	  $(APT_INSTALL) python3-venv >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) python3-venv; } >/dev/null
 	fi
 	[ -x $(VENV)/bin/pip ] || { echo "making $(VENV)"; $(PYTHON3) -m venv --clear $(VENV); }
-	echo "installing what pyproject.toml names into $(VENV)"
+	echo "installing what pyproject.toml names into $(VENV): this takes a minute or two"
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 --editable '.[$(EXTRAS)]'
 	touch $@

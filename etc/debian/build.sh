@@ -16,8 +16,9 @@ export LC_ALL=C TZ=UTC
 # What an installation of its own has and a package has not: pip, scripts of libraries, tests, where it was built.
 # Modules are compiled where the package is installed.
 "$python" -m pip uninstall --quiet --yes --root-user-action=ignore setuptools pip
-rm -rf "$place/include" "$place/lib64" \
-  "$packages"/{tornado/test,websocket/tests,certifi/tests,google/protobuf/testdata}
+rm -rf "$place/include" "$place/lib64"
+find "$packages" -type d \( -name test -o -name tests -o -name _tests -o -name testdata \) -prune -exec rm -rf {} +
+find "$packages" -type f \( -name '*_test.py' -o -name conftest.py \) -delete
 find "$place/bin" -mindepth 1 ! -name 'python*' ! -name supervise ! -name kubelet -delete
 find "$place" -name __pycache__ -type d -prune -exec rm -rf {} +
 find "$packages" \( -path '*.dist-info/RECORD' -o -path '*.dist-info/direct_url.json' \) -delete

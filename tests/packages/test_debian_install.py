@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -72,6 +73,12 @@ def test_commands_of_the_package_start_on_the_installed_system(debian: Path) -> 
     status = within(debian, "supervise", "status")
     assert status.returncode == 3
     assert "no agent is running" in status.stdout + status.stderr
+
+
+def test_the_package_has_no_tests_of_its_libraries(package: Path) -> None:
+    listed = run("dpkg-deb", "--contents", package).stdout
+    assert "/site-packages/thespian/" in listed
+    assert not re.findall(r"\S*(?:/_?tests?/|/testdata/|_test\.py|/conftest\.py).*", listed)
 
 
 def test_all_files_are_the_packages_and_unchanged(debian: Path) -> None:
