@@ -30,13 +30,13 @@ async def shoot(node: BrokenNode, folder: Path, profile: Path) -> None:
             await shown.screenshot(width=WIDTH, height=HEIGHT)
             for actor, fault in FAULTS:
                 await node.says("inject", actor, fault)
-            await _shoot_pages(shown, folder)
+            await _shoot_pages(node, shown, folder)
     finally:
         process.terminate()
         await process.wait()
 
 
-async def _shoot_pages(shown: Page, folder: Path) -> None:
+async def _shoot_pages(node: BrokenNode, shown: Page, folder: Path) -> None:
     await shown.click("tr[data-actor='pleg']")
     await shown.until("document.querySelector('#actor details') !== null")
     await asyncio.sleep(20)  # the curves need some points
@@ -48,13 +48,16 @@ async def _shoot_pages(shown: Page, folder: Path) -> None:
     await shown.click("button[data-tab='messages']")
     await shown.until("document.querySelector('svg .edge.flows') !== null")
     (folder / "observe-messages-light.png").write_bytes(await shown.screenshot(width=WIDTH, height=HEIGHT))
+    node.manifest("shop", imag="nginx")  # refused: the page says why, and what mends it
+    await shown.until("document.querySelector('#reasons li') !== null")
     await shown.click("button[data-tab='pods']")
     await shown.until("document.querySelector('#view tbody tr') !== null")
     await shown.value(
         "{const box = document.getElementById('filter'); box.value = 'we'; box.dispatchEvent(new Event('input'))}"
     )
     await shown.until("document.getElementById('count').textContent !== ''")
-    (folder / "observe-pods-light.png").write_bytes(await shown.screenshot(width=WIDTH, height=300))
+    (folder / "observe-pods-light.png").write_bytes(await shown.screenshot(width=WIDTH, height=340))
+    (node.pods / "shop.json").unlink()
     await shown.value("{const box = document.getElementById('filter'); box.value = ''}")
     await shown.click("button[data-tab='incidents']")
     await shown.until("document.querySelector('svg .fault') !== null")
