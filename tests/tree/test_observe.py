@@ -22,6 +22,8 @@ from tests.support.tcp_ports import free_port
 
 pytestmark = pytest.mark.tree
 needs_browser = pytest.mark.skipif(not PROGRAM, reason="there is no Chromium here")
+WITH_KEY = "{ headers: { 'X-Observe-Key': localStorage.getItem('key') } }"
+"""A question of the page's own."""
 COMMAND = [sys.executable, "-m", "actors.agent.command", "observe"]
 POD = """\
 apiVersion: v1
@@ -130,7 +132,7 @@ def test_a_wedged_actor_delays_neither_tree_nor_keys_in_a_narrow_window(root_dir
         await shown.open(url)
         await shown.until("document.querySelector(\"tr[data-actor='pleg']\") !== null")
         await shown.until("document.querySelector('#state').textContent === 'degraded'")
-        found = "fetch('/data/tree').then(answer => answer.json()).then(data => data.tree.actors)"
+        found = f"fetch('/data/tree', {WITH_KEY}).then(answer => answer.json()).then(data => data.tree.actors)"
         pid = await shown.value(f"{found}.then(actors => actors.find(each => each.name === 'pod_config').pid)")
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -174,12 +176,12 @@ def test_messages_between_actors_are_lines_with_counts_and_a_wedged_actor_is_nam
         await shown.until(f"{edge} !== null")
         assert "Hello: 1" in await shown.value(f"{edge}.querySelector('title').textContent")
         assert not await shown.value(cell.format("GetMessageFlow")), "the page does not show itself"
-        await shown.value("fetch('/data/pods').then(answer => answer.text())")
+        await shown.value(f"fetch('/data/pods', {WITH_KEY}).then(answer => answer.text())")
         await shown.until(cell.format("GetPods"))  # what it has asked the status manager
         chosen = "document.querySelector(\"[data-end='pod_config']\")"
         await shown.value(f"{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
         await shown.until("document.querySelector('#view h2').textContent === 'Messages of pod_config'")
-        found = "fetch('/data/tree').then(answer => answer.json()).then(data => data.tree.actors)"
+        found = f"fetch('/data/tree', {WITH_KEY}).then(answer => answer.json()).then(data => data.tree.actors)"
         pid = await shown.value(f"{found}.then(actors => actors.find(each => each.name === 'prober').pid)")
         os.kill(pid, signal.SIGSTOP)
         try:
