@@ -128,11 +128,12 @@ class OomKills:
         if group not in self._groups:
             return ""
         self._count(group, now)
-        if not self._groups[group].claim():
+        found = self._groups.get(group)
+        if found is None or not found.claim():  # None: its count cannot be read any more
             return ""
         return (
             f"out of memory: the kernel's OOM killer ended a process of its cgroup {group} at that time "
-            f"(oom_kill is {self._groups[group].count} now)"
+            f"(oom_kill is {found.count} now)"
         )
 
     def _group(self, process: str) -> str:

@@ -1,5 +1,6 @@
 """Which ends the kernel's OOM killer explains, by the counts of made-up cgroups."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,17 @@ def test_an_end_without_a_new_kill_is_not_explained(host: Host) -> None:
     found = OomKills(host.proc)
     found.look([], 1.0)
     assert found.explain(7, 2.0) == ""
+
+
+def test_an_end_in_a_cgroup_that_was_removed_or_cannot_be_read_is_not_explained(host: Host) -> None:
+    """As without a free descriptor. An error here would end the fork server, and so the agent."""
+    host.process(7, "/small")
+    host.count("/small", 0)
+    found = OomKills(host.proc)
+    found.look([7], 1.0)
+    shutil.rmtree(host.cgroups / "small")
+    assert found.explain(7, 2.0) == ""
+    assert found.explain(7, 3.0) == ""
 
 
 def test_one_kill_explains_one_end_of_those_that_share_a_cgroup(host: Host) -> None:
