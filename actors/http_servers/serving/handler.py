@@ -147,7 +147,12 @@ class ServerHandler(RequestHandler):
         self._spans = ExitStack()
         try:
             with self._spans:
-                await super()._execute(transforms, *args, **kwargs)
+                if self.request.method not in self.SUPPORTED_METHODS:
+                    # tornado refuses an unknown method before it asks who calls
+                    self._transforms = transforms
+                    await ServerHandler.prepare(self)
+                if not self._finished:
+                    await super()._execute(transforms, *args, **kwargs)
         finally:
             seconds = self.request.request_time()
             self.state.requests.end(labels, seconds)

@@ -78,6 +78,16 @@ def test_a_connect_request_is_not_redirected(tmp_path):
     serve(Node(tmp_path), story)
 
 
+@pytest.mark.parametrize("method", ["FOO", "PREPARE", "CONNECT"])
+def test_an_unknown_method_is_refused_after_its_caller_is_known(tmp_path, method):
+    async def story(node: Node) -> None:
+        assert await node.fetch("/pods", client=None, method=method) == (401, "Unauthorized")
+        assert await node.fetch("/pods", method=method) == (405, "405: Method Not Allowed")
+        assert (await node.fetch("/none", method=method))[0] == 405
+
+    serve(Node(tmp_path), story)
+
+
 def test_a_page_of_metrics_is_compressed_on_request(tmp_path):
     async def story(node: Node) -> None:
         client = node.authority.client("admin", "system:masters")
