@@ -125,6 +125,7 @@ class Pleg(Actor):
             self._health_check.relist_failed(error)
             return
         self._outage.answered(RELIST)
+        self._health_check.relisted()
         if self._listed_at:
             self.metrics.observe("kubelet_pleg_relist_interval_seconds", started_at - self._listed_at)
         self._listed_at = started_at

@@ -94,8 +94,14 @@ class RuntimeHealthCheck:
         self.send_report()
 
     def relist_failed(self, error: CriError) -> None:
+        unlisted = runtime_health.unlisted(self._answers, str(error))
         if self.health.ready:
-            self._update(runtime_health.unreachable(self._answers, str(error)))
+            self._update(unlisted)
+        else:
+            self._answers = unlisted
+
+    def relisted(self) -> None:
+        self._answers = runtime_health.listed(self._answers)
 
     def send_report(self) -> None:
         """Reports the inputs of the node's Ready condition; a standalone agent has no Node object."""

@@ -31,11 +31,15 @@ class RuntimeAnswers(msgspec.Struct, frozen=True):
     """`containerd://1.7.2`; empty: not asked since it was silent."""
     ready_at: float = 0.0
     """When it was ready last, on the monotonic clock; 0.0: never."""
+    list_error: str = ""
+    """Why the last relist failed; empty: it did not."""
 
 
 def answered(state: RuntimeAnswers, status: RuntimeStatus, now: float) -> RuntimeAnswers:
-    """It has answered Status."""
+    """It has answered Status. Workers cannot use one that lists nothing, whatever it answers."""
     health = RuntimeHealth(status.runtime_ready, status.network_ready, status.message)
+    if state.list_error:
+        health = RuntimeHealth(False, False, state.list_error)
     ready_at = now if status.runtime_ready else state.ready_at
     return msgspec.structs.replace(state, health=health, status=status, ready_at=ready_at)
 
@@ -43,6 +47,17 @@ def answered(state: RuntimeAnswers, status: RuntimeStatus, now: float) -> Runtim
 def unreachable(state: RuntimeAnswers, error: str) -> RuntimeAnswers:
     """A call has failed."""
     return msgspec.structs.replace(state, health=RuntimeHealth(False, False, error))
+
+
+def unlisted(state: RuntimeAnswers, error: str) -> RuntimeAnswers:
+    """A relist has failed."""
+    health = RuntimeHealth(False, False, error) if state.health.ready else state.health
+    return msgspec.structs.replace(state, health=health, list_error=error)
+
+
+def listed(state: RuntimeAnswers) -> RuntimeAnswers:
+    """A relist has succeeded: the next answer to Status counts."""
+    return msgspec.structs.replace(state, list_error="")
 
 
 def without_version(state: RuntimeAnswers) -> RuntimeAnswers:

@@ -9,8 +9,10 @@ from actors.pleg.runtime_health import (
     NETWORK,
     RuntimeAnswers,
     answered,
+    listed,
     report,
     troubles,
+    unlisted,
     unreachable,
     with_version,
     without_version,
@@ -34,6 +36,17 @@ def test_the_time_of_readiness_stays_while_it_is_not_ready():
     assert [state.health.ready for state in (ready, ill, silent)] == [True, False, False]
     assert report(ill, 8.0).runtime_error == "m"
     assert silent.health.message == "no answer"
+
+
+def test_a_runtime_that_lists_nothing_is_not_ready_whatever_it_answers():
+    """Or the workers, and the log, would see it ready and not ready in turn."""
+    state = unlisted(answered(RuntimeAnswers(), WELL, 1.0), "the list is too large")
+    for _ in range(2):
+        assert (state.health.ready, state.health.message) == (False, "the list is too large")
+        state = answered(state, WELL, 2.0)
+    assert answered(listed(state), WELL, 3.0).health.ready
+    silent = unlisted(unreachable(state, "no answer"), "nor a list")
+    assert silent.health.message == "no answer", "the first reason stays"
 
 
 def test_the_version_is_forgotten_with_silence_and_the_handlers_are_not():
