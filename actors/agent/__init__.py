@@ -19,6 +19,7 @@ memory_profile/          the memory profile: the functions and names that actors
 observe/                 `supervise observe`: the tree in a browser, served by the command itself on loopback
 other_kubelets.py        kubelets of this host, and the one on our root directory
 pod_logs.py              `supervise logs POD`: the log of a container of a pod of this node, read from its file
+read_only_disk.py        a file system that takes no writes, and what mends it
 remedies.py              what mends problems that both `status` and `doctor` find
 reset/                   `supervise reset`: removes what an agent has left on its host
 run_once.py              `supervise run-once`: starts the static pods, prints the outcome of each, and ends

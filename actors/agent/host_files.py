@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
+from actors.agent.read_only_disk import read_only
 from actors.agent.remedies import RESOLVER, of_manifests, of_records
 from actors.shared.config.start import start_records
 from supervision.cli.health import Reason
@@ -20,6 +22,9 @@ def problems(flags: Mapping[str, str], state_dir: str) -> Iterator[Reason]:
         yield Reason("resolvConf", text, remedy=RESOLVER)
     if text := start_records.problem(state_dir):
         yield Reason("records", text, remedy=of_records(running=True))
+    with suppress(OSError):  # its own commands say so
+        if found := read_only(state_dir):
+            yield Reason("disk", f"{found.text}: no pod starts, and nothing is recorded", remedy=found.remedy)
 
 
 def missing_manifests(path: str) -> str:

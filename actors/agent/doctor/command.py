@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from actors.agent.inspection.questions import known_pods
+from actors.agent.read_only_disk import is_read_only
 from actors.agent.remedies import RESTART
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
@@ -41,7 +42,7 @@ from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.errors import error_text
 from supervision.protocol import Tree, Trouble
 
-from . import agent_checks, certificate_checks, cluster_checks, disk_checks, host_checks, runtime_checks, shared_runtime
+from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks, shared_runtime
 from .finding import Finding, Level, failure, ok, unknown, warning
 from .permissions import BY_GATE
 from .valid_part import valid_part
@@ -186,7 +187,7 @@ def _prevented(agent: Agent) -> list[str]:
     """Why this host would refuse a start now; none where that cannot be found out."""
     try:
         unprepared = runtime_checks.unprepared(agent)
-        disk = [f"{agent.root_dir} is read-only"] if disk_checks.is_read_only(agent.root_dir) else []
+        disk = [f"{agent.root_dir} is read-only"] if is_read_only(agent.root_dir) else []
         return [
             *map(str, host_checks.start_problems(agent)),
             *([str(unprepared)] if unprepared is not None else ()),

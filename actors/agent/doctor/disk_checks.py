@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from actors.agent.read_only_disk import mount_of, nearest, read_only
 from actors.eviction_manager.eviction_signals import layout_of, read_disks
 from actors.eviction_manager.resources import NODE_DISK
 from actors.eviction_manager.thresholds import for_layout, watched
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Amount
-from actors.shared.linux import mountinfo
-from actors.shared.linux.mountinfo import Mount, MountInfoError
 
 from .finding import Finding, failure, ok, warning
 
@@ -25,22 +23,12 @@ LOW_INODE_SHARE: Final = 0.05
 _DEFAULTS: Final = MappingProxyType(
     {"nodefs.available": Amount(percent=10.0), "nodefs.inodesFree": Amount(percent=5.0)}
 )
-_SHUT_DOWN: Final = {
-    "emergency_ro": "is read-only since an error",
-    "shutdown": "is shut down",
-}
-"""Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
-
-
-def is_read_only(path: str) -> bool:
-    """Whether the file system of the path, or of the nearest directory above it that is there, is read-only."""
-    return bool(os.statvfs(_nearest(path)).f_flag & os.ST_RDONLY)
 
 
 def disks(agent: Agent, images: Mapping[str, str]) -> Iterator[Finding]:
     """Each file system whose space decides on DiskPressure. `images`: the directories of `imagefs` and `containerfs`,
     as far as the runtime tells them."""
-    places = {name: str(_nearest(path)) for name, path in {NODE_DISK: agent.root_dir, **images}.items()}
+    places = {name: str(nearest(path)) for name, path in {NODE_DISK: agent.root_dir, **images}.items()}
     read = read_disks([*places.values()])
     figures = {name: read[place] for name, place in places.items() if place in read}
     limits = for_layout(watched(agent.config), layout_of(figures))
@@ -57,18 +45,15 @@ def disk(
 ) -> Iterator[Finding]:
     """The file system of a directory, or of the nearest directory above it that exists. `evicts`: the amounts of
     evictionHard, by signal; `names`: those of this file system in signals."""
-    place = _nearest(path)
+    place = nearest(path)
     found = os.statvfs(place)
     space = found.f_bavail / found.f_blocks if found.f_blocks else 1.0
     inodes = found.f_favail / found.f_files if found.f_files else 1.0
-    mount = _mount_of(place, proc)
+    mount = mount_of(place, proc)
     top = shlex.quote(mount.point if mount is not None else str(place))
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
-    if found.f_flag & os.ST_RDONLY:
-        bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
-        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
-    elif wrong := _is_shut_down(mount):
-        yield failure("disk", f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
+    if wrong := read_only(path, proc):
+        yield failure("disk", wrong.text, wrong.remedy)
     elif below := _below(evicts, names, "available", found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize):
         yield failure("disk", f"{text}: DiskPressure, {below}", f"free space: du -xah {top} | sort -h | tail")
     elif below := _below(evicts, names, "inodesFree", found.f_favail, found.f_files):
@@ -90,28 +75,3 @@ def _below(evicts: Mapping[str, Amount], names: Sequence[str], what: str, availa
         return ""
     signal = max(met, key=lambda one: met[one].of(capacity))
     return f"evictionHard {signal} {met[signal].text()}"
-
-
-def _nearest(path: str) -> Path:
-    """The directory, or the nearest one above it that exists."""
-    place = Path(path)
-    while not place.is_dir():
-        place = place.parent
-    return place
-
-
-def _mount_of(place: Path, proc: str) -> Mount | None:
-    """The mount that the path is on; None: not known."""
-    try:
-        return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
-    except (OSError, MountInfoError):
-        return None
-
-
-def _is_shut_down(mount: Mount | None) -> str:
-    """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
-    as `rw`."""
-    for option, text in _SHUT_DOWN.items():
-        if mount is not None and option in mount.super_options:
-            return f"the file system of {mount.source} {text}"
-    return ""

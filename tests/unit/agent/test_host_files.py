@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from actors.agent import host_files
-from actors.agent.doctor import host_checks
+from actors.agent.doctor import disk_checks, host_checks
 from actors.shared.config.start import start_records
 from supervision.state_file import DamagedError
 
@@ -43,6 +44,19 @@ def test_a_resolver_configuration_that_cannot_be_read_is_a_reason(tmp_path: Path
     assert said(tmp_path, resolv_conf=str(tmp_path)) == [
         f"resolvConf: {tmp_path} cannot be read: Is a directory: no new pod starts"
     ]
+
+
+def test_status_and_doctor_say_the_same_of_a_root_directory_that_is_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert said(tmp_path) == []
+    found = os.statvfs_result((4096, 4096, 100, 90, 90, 100, 90, 90, os.ST_RDONLY, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: found)
+    (reason,) = host_files.problems({}, str(tmp_path))
+    (finding,) = disk_checks.disk(str(tmp_path))
+    assert str(reason) == f"disk: {finding.text}: no pod starts, and nothing is recorded"
+    assert reason.remedy == finding.remedy
+    assert finding.text == f"{tmp_path} is mounted read-only"
 
 
 def test_a_damaged_record_of_starts_is_a_reason_and_a_finding_and_stays_where_it_is(tmp_path: Path) -> None:

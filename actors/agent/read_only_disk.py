@@ -1,0 +1,68 @@
+"""A file system that takes no writes, and what mends it: `status` and `doctor` say the same of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from actors.shared.linux import mountinfo
+from actors.shared.linux.mountinfo import Mount, MountInfoError
+
+_SHUT_DOWN: Final = {
+    "emergency_ro": "is read-only since an error",
+    "shutdown": "is shut down",
+}
+"""Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
+
+
+class ReadOnly(NamedTuple):
+    """Why a file system takes no writes."""
+
+    text: str
+    remedy: str
+
+
+def is_read_only(path: str) -> bool:
+    """Whether the file system of the path, or of the nearest directory above it that is there, is read-only."""
+    return bool(os.statvfs(nearest(path)).f_flag & os.ST_RDONLY)
+
+
+def read_only(path: str, proc: str = "/proc") -> ReadOnly | None:
+    """What is wrong with the file system of the path, or of the nearest directory above it; None: it takes writes.
+    Raises OSError."""
+    place = nearest(path)
+    mount = mount_of(place, proc)
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
+        top = shlex.quote(mount.point if mount is not None else str(place))
+        return ReadOnly(f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
+    if wrong := _shut_down(mount):
+        return ReadOnly(f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
+    return None
+
+
+def nearest(path: str) -> Path:
+    """The directory, or the nearest one above it that exists."""
+    place = Path(path)
+    while not place.is_dir():
+        place = place.parent
+    return place
+
+
+def mount_of(place: Path, proc: str) -> Mount | None:
+    """The mount that the path is on; None: not known."""
+    try:
+        return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))
+    except (OSError, MountInfoError):
+        return None
+
+
+def _shut_down(mount: Mount | None) -> str:
+    """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
+    as `rw`."""
+    for option, text in _SHUT_DOWN.items():
+        if mount is not None and option in mount.super_options:
+            return f"the file system of {mount.source} {text}"
+    return ""
