@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import accumulate
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final
 
 _ROOT: Final = 0
+_ALL_USERS: Final = 2**32 - 1
 
 
 def foreign_part(path: str) -> str:
@@ -17,19 +18,32 @@ def foreign_part(path: str) -> str:
     or in which anybody may replace a file, with that reason; '' if there is none. Parts that do not exist yet are
     nobody's, and links count with what they lead to. Raises OSError."""
     given, real = os.path.abspath(path), os.path.realpath(path)
-    return next((text for part in dict.fromkeys((*_parts(given), *_parts(real))) if (text := _reason(part, real))), "")
+    trusted = {_ROOT, os.geteuid(), *unknown_owner()}
+    parts = dict.fromkeys((*_parts(given), *_parts(real)))
+    return next((text for part in parts if (text := _reason(part, real, trusted))), "")
+
+
+def unknown_owner(root: str = "") -> Iterator[int]:
+    """In a user namespace (KubeletInUserNamespace), the UID that stands for all users of the host that it lacks: whose
+    files these are, such as `/`, cannot be seen there. `root`: the directory with `proc`."""
+    try:
+        ranges = Path(f"{root}/proc/self/uid_map").read_text("ascii").splitlines()
+        if sum(int(line.split()[2]) for line in ranges) < _ALL_USERS:
+            yield int(Path(f"{root}/proc/sys/kernel/overflowuid").read_text("ascii"))
+    except (OSError, ValueError, IndexError):
+        return
 
 
 def _parts(path: str) -> Iterator[str]:
     return accumulate(PurePath(path).parts, os.path.join)
 
 
-def _reason(part: str, end: str) -> str:
+def _reason(part: str, end: str, trusted: Collection[int]) -> str:
     try:
         about = os.lstat(part)
     except (FileNotFoundError, NotADirectoryError):
         return ""
-    if about.st_uid not in (_ROOT, os.geteuid()):
+    if about.st_uid not in trusted:
         return f"{part} belongs to uid {about.st_uid}"
     if stat.S_ISREG(about.st_mode) and about.st_mode & stat.S_IWOTH:
         return f"anybody may write to {part}"

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from actors.shared.linux.path_owners import foreign_part
+from actors.shared.linux.path_owners import foreign_part, unknown_owner
 
 NOBODY = 65534
 
@@ -52,3 +54,28 @@ def test_a_file_to_which_anybody_may_write_is_named(tmp_path: Path):
     assert foreign_part(str(file)) == ""
     file.chmod(0o646)
     assert foreign_part(str(file)) == f"anybody may write to {file}"
+
+
+@pytest.mark.parametrize(
+    ("uid_map", "unknown"),
+    [("0 0 4294967295", []), ("0 1000 1\n1 100000 65536", [65534]), ("", [65534]), ("odd", [])],
+)
+def test_the_owner_of_the_hosts_files_is_not_known_in_a_user_namespace(
+    uid_map: str, unknown: list[int], tmp_path: Path
+):
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/self/uid_map").write_text(uid_map)
+    (tmp_path / "proc/sys/kernel/overflowuid").write_text("65534\n")
+    assert list(unknown_owner(str(tmp_path))) == unknown
+
+
+def test_a_user_that_a_user_namespace_lacks_refuses_no_start_there(tmp_path: Path):
+    os.chown(tmp_path, NOBODY - 1, NOBODY - 1)
+    code = "import sys; from actors.shared.linux.path_owners import foreign_part; print(foreign_part(sys.argv[1]))"
+    words = ["unshare", "--user", "--map-root-user", sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    if "unshare failed" in done.stderr:
+        pytest.skip(f"no user namespaces here: {done.stderr}")
+    assert (done.stdout, done.stderr) == ("\n", "")
+    assert foreign_part(str(tmp_path)) == f"{tmp_path} belongs to uid {NOBODY - 1}"
