@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from actors.api_clients.event_client import event_text
 from actors.api_clients.event_client.event_history import EventHistory
 from actors.api_clients.event_client.messages import EVENT_CLIENT, RecentEvents, RecordEvent
 from supervision.cli.command import CommandError, Context
@@ -25,8 +26,6 @@ _MOST_BYTES: Final = 32 << 20
 """Of the end of the log, which may have gigabytes."""
 _TEXT: Final = re.compile(r'[IWEF]\d{4} [^\]]*\] ("(?:[^"\\]|\\.)*")')
 """klog's header and the quoted message."""
-_EVENT: Final = re.compile(r'event (\S+) (\S+) (\S+): "(.*)" (\S*)', re.DOTALL)
-"""As EventClient.on_event logs it: kind, object, reason, message, field."""
 
 
 class _Line(msgspec.Struct):
@@ -76,12 +75,13 @@ def events_of(lines: Iterable[str], now: float) -> RecentEvents:
         if actor_of(line) != EVENT_CLIENT or (when := time_of(line, now)) is None:
             continue
         since = min(since, when)
-        if (event := _event(line)) is not None:
-            history.add(event, when)
+        if (found := _event(line)) is not None:
+            event, count = found
+            history.add(event, when, count)
     return RecentEvents(history.all(), since)
 
 
-def _event(line: str) -> RecordEvent | None:
+def _event(line: str) -> tuple[RecordEvent, int] | None:
     try:
         if line.startswith("{"):
             found = _LINE.decode(line)
@@ -92,15 +92,7 @@ def _event(line: str) -> RecordEvent | None:
             return None
     except UNREADABLE:
         return None
-    parts = _EVENT.fullmatch(text)
-    if parts is None:
-        return None
-    kind, subject, reason, message, field = parts.groups()
-    namespace, _, name = subject.rpartition("/")
-    return RecordEvent(
-        kind=kind, namespace=namespace, name=name, uid="", field=field, message=message, reason=reason,
-        type="Warning" if is_warning else "Normal",
-    )  # fmt: skip
+    return event_text.read(text, "Warning" if is_warning else "Normal")
 
 
 def _end_of(path: Path) -> Iterator[str]:

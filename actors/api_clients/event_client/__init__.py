@@ -6,5 +6,6 @@
 - `backlog`: events that the server does not have yet
 - `event_object`: the Event of core/v1 and the patch of its count
 - `event_history`: the last events of this node, for `supervise events`: in memory, bounded
+- `event_text`: an event as a line of the log, and back
 - `instance_events`: the events that occur once in the life of a container
 """

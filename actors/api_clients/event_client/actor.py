@@ -1,4 +1,4 @@
-"""Writes events to the API server, and each to the log, as the kubelet does.
+"""Writes events to the API server, and to the log: of one that comes again, the second, the fourth, the eighth, ...
 
 No sender waits: events queue here, correlated, also while the server is away. What the server refuses (no permission,
 a namespace that is being deleted) is dropped.
@@ -7,6 +7,7 @@ a namespace that is being deleted) is dropped.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from .backlog import EventBacklog
 from .correlation import CorrelatedEvent, Correlator
 from .event_history import EventHistory
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
+from .event_text import log_text
 from .instance_events import InstanceEvents
 
 PAUSE_SECONDS: Final = 10.0
@@ -69,11 +71,11 @@ class EventClient(ApiActor):
     def on_event(self, message: RecordEvent, sender: Address) -> None:
         if not self._instances.is_new(message):
             return
-        subject = f"{message.namespace}/{message.name}".lstrip("/")
         self.metrics.count("troupelet_events_total", type=message.type, reason=message.reason)
-        log = self.log.warning if message.type == "Warning" else self.log.info
-        log('event %s %s %s: "%s" %s', message.kind, subject, message.reason, message.message, message.field)
-        self._history.add(message, self._wall_ns() / 1e9)
+        counted = self._history.add(message, self._wall_ns() / 1e9)
+        if counted.count.bit_count() == 1:
+            # a probe that fails each second would fill the log with its event
+            self.log.log(logging.WARNING if message.type == "Warning" else logging.INFO, "%s", log_text(counted))
         if not self.agent.standalone:
             self._queue(message)
 

@@ -20,8 +20,8 @@ class EventHistory:
         self._events: OrderedDict[tuple[str, ...], RecentEvent] = OrderedDict()
         self._limit = limit
 
-    def add(self, event: RecordEvent, now: float) -> None:
-        """`now`: seconds since 1970."""
+    def add(self, event: RecordEvent, now: float, count: int = 1) -> RecentEvent:
+        """Count the event once more, at least to `count`. `now`: seconds since 1970."""
         seen = self._events.pop(event.identity, None)
         if seen is None:
             seen = RecentEvent(
@@ -37,9 +37,11 @@ class EventHistory:
                 first=now,
                 last=now,
             )
-        self._events[event.identity] = msgspec.structs.replace(seen, count=seen.count + 1, last=now)
+        added = msgspec.structs.replace(seen, count=max(seen.count + (count == 1), count), last=now)
+        self._events[event.identity] = added
         while len(self._events) > self._limit:
             self._events.popitem(last=False)
+        return added
 
     def all(self) -> list[RecentEvent]:
         """Oldest first, by when they were last seen."""

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from actors.api_clients.event_client.actor import EventClient
-from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.event_client.messages import GetRecentEvents, RecordEvent
 from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.kube_client.messages import ApiCall
@@ -84,3 +84,20 @@ def test_an_event_is_a_line_of_the_log_and_a_number(caplog):
     with caplog.at_level(logging.INFO):
         asyncio.run(story())
     assert 'event Pod d/p BackOff: "again"' in caplog.text
+
+
+def test_an_event_that_comes_each_second_does_not_fill_the_log(caplog):
+    event = RecordEvent(kind="Pod", namespace="d", name="p", type="Warning", reason="Unhealthy", message="no")
+
+    async def story() -> None:
+        async with Harness(EventClient, name="event_client", context=Agent()) as harness:
+            for _ in range(1000):
+                await harness.deliver(event)
+            (found,) = (await harness.deliver(GetRecentEvents())).events
+            assert found.count == 1000
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(story())
+    lines = [record.getMessage() for record in caplog.records if "Unhealthy" in record.getMessage()]
+    assert len(lines) == 10
+    assert lines[-1] == 'event Pod d/p Unhealthy: "no"  (x512)'

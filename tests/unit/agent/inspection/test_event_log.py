@@ -6,22 +6,28 @@ import json
 import logging
 from argparse import Namespace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from actors.agent.inspection.event_log import events_in_log, events_of
-from actors.api_clients.event_client.messages import EVENT_CLIENT
+from actors.api_clients.event_client.event_history import EventHistory
+from actors.api_clients.event_client.event_text import log_text
+from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context, LastStart
 from supervision.logs import JsonFormatter, KlogFormatter
 
 NOW = 1_800_000_000.0
 
 
-def line(form: str, level: int, reason: str, message: str, at: float = NOW, field: str = "") -> str:
+def line(form: str, level: int, reason: str, message: str, at: float = NOW, field: str = "", count: int = 1) -> str:
     """As EventClient.on_event logs it."""
-    text = 'event %s %s %s: "%s" %s'
-    record = logging.LogRecord(EVENT_CLIENT, level, "/a/actor.py", 7, text, None, None)
-    record.args = ("Pod", "shop/web", reason, message, field)
+    kind: Literal["Normal", "Warning"] = "Warning" if level == logging.WARNING else "Normal"
+    event = RecordEvent(
+        kind="Pod", namespace="shop", name="web", type=kind, reason=reason, message=message, field=field
+    )
+    text = log_text(EventHistory().add(event, at, count))
+    record = logging.LogRecord(EVENT_CLIENT, level, "/a/actor.py", 7, "%s", (text,), None)
     record.created = at
     return (KlogFormatter() if form == "text" else JsonFormatter()).format(record)
 
@@ -43,6 +49,14 @@ def test_events_are_read_from_the_lines_of_either_format(form: str) -> None:
     assert pulled.message == 'image "busybox": pulled\nin 2 s'
     assert (back_off.type, back_off.count, back_off.first, back_off.last) == ("Warning", 2, NOW - 40, NOW - 20)
     assert found.since == NOW - 60
+
+
+def test_the_count_of_an_event_is_that_of_its_last_line_and_grows_over_a_restart_of_the_agent() -> None:
+    lines = [line("text", logging.WARNING, "Unhealthy", "m", NOW - 60 + n, count=n) for n in (1, 2, 4, 8)]
+    (found,) = events_of(lines, NOW).events
+    assert (found.count, found.first) == (8, NOW - 59)
+    (found,) = events_of([*lines, line("text", logging.WARNING, "Unhealthy", "m")], NOW).events
+    assert (found.count, found.last) == (9, NOW)
 
 
 def context(directory: Path, last: LastStart | None) -> Context:
