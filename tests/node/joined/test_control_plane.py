@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,9 @@ def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
         node.wait_running(*NAMES)
         ids = {name: node.running()[name] for name in NAMES}
         assert (host / "component.conf").is_file(), "FileOrCreate"
+        ids["etcd"] = edited(node, made["etcd"], ids["etcd"], "while the agent runs")
+        node.stop()
+        ids["etcd"] = edited(node, made["etcd"], ids["etcd"], "while no agent runs", start=True)
         server.start()
         with ApiConnection(server.admin) as api:
             joined = Joined(server, node, api)
@@ -59,6 +63,19 @@ def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
         raise
     finally:
         node.remove()
+
+
+def edited(
+    node: JoinedNode, manifest: str, before: tuple[str, int], comment: str, *, start: bool = False
+) -> tuple[str, int]:
+    """The container of etcd after an edit, as of one that does not start: no server has answered this agent."""
+    pod = json.loads(manifest)
+    pod["metadata"]["annotations"]["comment"] = comment
+    node.write("etcd", json.dumps(pod))
+    if start:
+        node.start()
+    node.until(lambda: node.running().get("etcd", before) != before, f"etcd as edited {comment}", 60)
+    return node.running()["etcd"]
 
 
 def other_ports(number: int, taken: set[int]) -> set[int]:
