@@ -196,13 +196,17 @@ class EndpointHandler(ServerHandler):
         answer = self.endpoint.answers.get("GET" if method == "HEAD" and self.endpoint.heads else method)
         if answer is None:
             self.set_status(405)
-            self.set_header("Allow", ", ".join(sorted(self.endpoint.answers)))
             self.write_error(405)
             return
         try:
             await answer(self, **names)
         except HttpError as error:
             self.refuse(error.status, str(error))
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        if status_code == 405:  # also of a method that tornado does not know
+            self.set_header("Allow", ", ".join(sorted(self.endpoint.answers)))
+        super().write_error(status_code, **kwargs)
 
     get = head = post = put = delete = patch = options = _answer
 

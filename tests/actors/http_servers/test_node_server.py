@@ -132,8 +132,9 @@ METHODS = [
 def test_a_refused_method_is_answered_with_the_allowed_ones(tmp_path):
     async def story(node: Node) -> None:
         for path, allowed in (("/pods", "GET"), ("/exec/d/p/c", "GET, POST"), ("/run/d/p/c", "POST")):
-            status, _, headers = await node.send("PUT", path)
-            assert (status, headers["Allow"]) == (405, allowed)
+            for method in ("PUT", "FOO"):
+                status, _, headers = await node.send(method, path)
+                assert (status, headers["Allow"]) == (405, allowed)
 
     serve(Node(tmp_path), story)
 
