@@ -68,10 +68,10 @@ test: venv try-deps  ## every test, those with real containers too (as root)
 	@exec $(PYTHON) -m tests.run --cores $(CORES) $(TEST_FLAGS)
 
 .PHONY: test-quick
-test-quick: venv  ## in two to three minutes, those that start no process of the agent, without slow ones; TEST_FLAGS= chooses some
+test-quick: venv  ## in two minutes, those of units and single actors that are not slow; TEST_FLAGS= chooses some
 	@$(if $(TEST_FLAGS),,TROUPELET_TEST_QUICK=1) exec $(PYTHON) -m pytest -n $$(($(CORES) + 2)) --dist loadfile \
 	  -m "not tree and not node and not packages and not host $(if $(TEST_FLAGS),,and not slow)" \
-	  $(or $(TEST_FLAGS),tests/unit tests/actors tests/differential)
+	  $(or $(TEST_FLAGS),tests/unit tests/actors)
 
 .PHONY: test-packages
 test-packages: deps venv  ## build package and image, install and start them: as root, ten minutes, with a mirror of Debian

@@ -96,7 +96,7 @@ class Node:
         missing = PodStatusFound("", b"", b"")
         self.answer(GetPodStatus, lambda question: found if question.name == "p" else missing)
 
-    def connection(self, client: tuple[str, str] | None, timeout: float = 5) -> http.client.HTTPConnection:
+    def connection(self, client: tuple[str, str] | None, timeout: float = 30) -> http.client.HTTPConnection:
         """Made with the first request."""
         if self.plain:
             return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)

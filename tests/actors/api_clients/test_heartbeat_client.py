@@ -26,6 +26,8 @@ from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat
 from tests.support.present import present
 
+pytestmark = pytest.mark.slow
+
 Story = Callable[[ApiServer], Coroutine[Any, Any, None]]
 
 
@@ -201,7 +203,6 @@ def test_a_new_node_waits_three_seconds_for_its_capacity_and_no_longer(play):
 
 
 # -- status ------------------------------------------------------------------------------------------------------------
-@pytest.mark.slow
 def test_an_unchanged_status_is_read_each_ten_seconds_and_written_each_five_minutes(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
@@ -474,7 +475,6 @@ def test_a_deleted_lease_is_created_again(play):
     play(story)
 
 
-@pytest.mark.slow
 def test_after_an_hour_without_a_server_all_is_current_in_seconds(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:

@@ -38,6 +38,8 @@ from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.objects import Obj
 from tests.support.collector import Collector
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = ObjectRef("ConfigMap", "settings", "web")
 MOUNTED: dict[str, Any] = {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}
 NODE = "system:node:n1"

@@ -24,6 +24,8 @@ from proto import device_plugin_pb2_grpc as stubs
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
 
+pytestmark = pytest.mark.slow
+
 OTHER = "vendor.test/other"
 
 

@@ -36,6 +36,8 @@ from supervision.metrics import Metrics
 from tests.support.certificates import Authority
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.slow
+
 
 class Knows(RequestHandler):
     """/in/USER gets in, anything else does not."""

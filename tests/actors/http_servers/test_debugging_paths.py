@@ -17,6 +17,8 @@ from supervision.protocol import (
 )
 from tests.support.served_node import Node, serve, status
 
+pytestmark = pytest.mark.slow
+
 
 def test_debugging_paths_can_be_switched_off(tmp_path):
     async def story(node: Node) -> None:

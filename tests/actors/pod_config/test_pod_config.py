@@ -25,6 +25,8 @@ from supervision.process_messages import Hello
 from supervision.resends import RESEND_SECONDS
 from supervision.testing.harness import Harness
 
+pytestmark = pytest.mark.slow
+
 WORKERS = pod_workers(2)
 
 
@@ -114,7 +116,6 @@ async def test_a_new_manifest_reaches_the_worker_without_waiting_for_any_timer(t
             await harness.wait_sent(PodOperation)  # the clock stands still
 
 
-@pytest.mark.slow
 async def test_the_workers_follow_a_hundred_edits_renames_deletes_and_swap_files(tmp_path):
     async with started(str(tmp_path)) as harness:
         world = World(harness)

@@ -31,6 +31,8 @@ from supervision.process_messages import Hello
 from tests.support.shutdown_node import CRITICAL, NOW, SYSTEM, TOTAL, Node
 from tests.support.system_bus import SystemBus, system_bus
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bus(tmp_path: Path) -> Iterator[SystemBus]:
@@ -431,7 +433,6 @@ async def test_without_logind_the_next_incarnation_does_not_presume_a_shutdown_f
         assert (said[0], said[-1]) == (True, False)
 
 
-@pytest.mark.slow
 async def test_a_restarted_logind_without_a_shutdown_is_trusted(node: Node, bus: SystemBus) -> None:
     async with node.harness:
         await node.begun(bus)

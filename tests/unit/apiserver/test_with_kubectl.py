@@ -13,7 +13,10 @@ import pytest
 from tests.support.api_process import ApiProcess
 from tests.unit.apiserver.test_certificates import request_of
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here"),
+    pytest.mark.slow,
+]
 MANIFEST = """
 apiVersion: v1
 kind: Pod

@@ -20,6 +20,8 @@ from actors.status_manager.messages import Pods
 from supervision.messaging.names import Names
 from supervision.protocol import ActorState, Tree
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 ACTORS = ["pleg", "pod_workers", "pod_workers/worker/0"]
 
@@ -80,7 +82,6 @@ def in_fish(path: Path, environment: dict[str, str], line: str) -> list[str]:
     return [found.partition("\t")[0] for found in done.stdout.splitlines()]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 def test_bash_completes_commands_options_choices_and_actors(
     tmp_path: Path, environment: dict[str, str], run_dir: Path

@@ -19,6 +19,8 @@ from tests.support.pod_signer import NAME, PodSigner, condition
 from tests.support.raw_api import MERGE, Answered, Obj, RawApi
 from tests.unit.apiserver.contract.conftest import NODE, Namespace
 
+pytestmark = pytest.mark.slow
+
 PLURAL = "podcertificaterequests"
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.support.raw_api import Obj, RawApi
 from tests.unit.apiserver.contract.conftest import Namespace
 
+pytestmark = pytest.mark.slow
+
 
 def config_maps(space: Namespace, *names: str, **labels: str) -> None:
     for name in names:

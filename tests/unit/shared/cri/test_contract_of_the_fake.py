@@ -13,6 +13,8 @@ from tests.support.cri_contract import RuntimeContract, Site
 from tests.support.fake_cri import FakeRuntime, serve
 from tests.support.fake_cri.runtime import Flavour
 
+pytestmark = pytest.mark.slow
+
 
 def in_process(flavour: Flavour, logs: Path) -> Site:
     fakes: list[FakeRuntime] = []

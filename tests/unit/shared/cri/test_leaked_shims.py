@@ -19,6 +19,8 @@ from actors.shared.cri import shims
 from actors.shared.cri.leaked_shims import LEAST_AGE_SECONDS, age_without_call, leaked, sweep
 from actors.shared.cri.shims import Shim, has_container, running
 
+pytestmark = pytest.mark.slow
+
 OLD = LEAST_AGE_SECONDS + 1
 SLEEP = (
     "import subprocess, sys, time; subprocess.Popen([sys.argv[-1], '100']); print('up', flush=True); time.sleep(100)"

@@ -23,6 +23,8 @@ from supervision.incidents.spare_incidents import SPARE_NAME
 from supervision.process_messages import Exited
 from supervision.protocol import FORK_SERVER, ActorState, Tree
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 COMMANDS = ["stop", "status", "tree", "top", "incidents", "logs", "inject", "policy show", "policy check"]
 

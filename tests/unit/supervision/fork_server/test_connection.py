@@ -12,6 +12,8 @@ from supervision.messaging.wire import Frame, FrameReader, FrameWriter, encode
 from supervision.process_messages import DiedOnInput
 from supervision.protocol import Done
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_connection_does_not_block_on_a_slow_reader_and_sends_the_rest_later() -> None:
     loop = Loop()

@@ -35,6 +35,8 @@ from supervision.protocol import GetTree, Tree
 from supervision.spec import ChildSpec, Policy
 from tests.support.present import present
 
+pytestmark = pytest.mark.slow
+
 TREE = ChildSpec(
     name="root",
     children=(

@@ -15,6 +15,8 @@ from supervision.process_messages import Cause, Exited, Started
 from supervision.spec import ChildSpec
 from tests.support.present import present
 
+pytestmark = pytest.mark.slow
+
 PID = 1 << 30
 
 

@@ -10,6 +10,8 @@ from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.watchdog import START_SECONDS, Watchdog
 from supervision.spec import ChildSpec, Policy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("start_seconds", "extended"),
