@@ -22,7 +22,7 @@ def problems(flags: Mapping[str, str], state_dir: str) -> Iterator[Reason]:
         yield Reason("resolvConf", text, remedy=RESOLVER)
     if text := start_records.problem(state_dir):
         yield Reason("records", text, remedy=of_records(running=True))
-    with suppress(OSError):  # its own commands say so
+    with suppress(OSError):  # a directory that cannot be looked at is not known to be read-only
         if found := read_only(state_dir):
             yield Reason("disk", f"{found.text}: no pod starts, and nothing is recorded", remedy=found.remedy)
 

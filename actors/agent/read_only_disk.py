@@ -33,8 +33,12 @@ def read_only(path: str, proc: str = "/proc") -> ReadOnly | None:
     """What is wrong with the file system of the path, or of the nearest directory above it; None: it takes writes.
     Raises OSError."""
     place = nearest(path)
-    mount = mount_of(place, proc)
-    if os.statvfs(place).f_flag & os.ST_RDONLY:
+    return read_only_mount(place, mount_of(place, proc), os.statvfs(place).f_flag)
+
+
+def read_only_mount(place: Path, mount: Mount | None, flags: int) -> ReadOnly | None:
+    """The same of a directory that is there. `mount`: as of mount_of; `flags`: as of statvfs(3). Pure."""
+    if flags & os.ST_RDONLY:
         bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
         top = shlex.quote(mount.point if mount is not None else str(place))
         return ReadOnly(f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")

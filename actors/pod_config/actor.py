@@ -144,7 +144,8 @@ class PodConfig(Actor):
         orders = [one for one in passed if one.op == "set" or self._ready or before[one.uid].place != SOURCE_API]
         for uid in self._conflicts.newly_ending():
             self._wait_for_end(uid, before[uid])
-        if (self._ready, self._static_ready) > was_ready:
+        has_read_more = (self._ready, self._static_ready) > was_ready
+        if has_read_more:
             for worker in pod_workers(self.agent.workers):
                 self._send_all(worker)
         else:

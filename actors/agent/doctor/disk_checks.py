@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from actors.agent.read_only_disk import mount_of, nearest, read_only
+from actors.agent.read_only_disk import mount_of, nearest, read_only_mount
 from actors.eviction_manager.eviction_signals import layout_of, read_disks
 from actors.eviction_manager.resources import NODE_DISK
 from actors.eviction_manager.thresholds import for_layout, watched
@@ -52,7 +52,7 @@ def disk(
     mount = mount_of(place, proc)
     top = shlex.quote(mount.point if mount is not None else str(place))
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
-    if wrong := read_only(path, proc):
+    if wrong := read_only_mount(place, mount, found.f_flag):
         yield failure("disk", wrong.text, wrong.remedy)
     elif below := _below(evicts, names, "available", found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize):
         yield failure("disk", f"{text}: DiskPressure, {below}", f"free space: du -xah {top} | sort -h | tail")
