@@ -47,6 +47,7 @@ log_streams.py        the log's streams: stderr for all lines, or stdout for tho
 repeated_warnings.py  warnings about something that is retried: each is logged once, until it succeeds
 documents/            reads one YAML or JSON document into plain data, within limits, and checks it against types
 unwritten_files.py    the files that this process could not write, for `supervise status`
+unfinished_files.py   the temporary files of atomic writes, and those that a killed writer left
 state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
 
 From outside:

@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from .errors import UNREADABLE, error_reason
+from .unfinished_files import remove_unfinished, temporary_name
 from .unwritten_files import UNWRITTEN
 
 T = TypeVar("T")
@@ -61,7 +62,8 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
 
 
 def _write(path: Path, data: bytes, sync: bool) -> None:
-    temporary = f"{path.parent}/.{path.name}.{os.getpid()}"
+    temporary = temporary_name(path)
+    remove_unfinished(str(path.parent))
     descriptor = _open_new(temporary)
     try:
         with os.fdopen(descriptor, "wb") as file:

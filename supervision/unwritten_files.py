@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from .errors import error_reason
+from .unfinished_files import temporary_name
 
 SERVICE: Final = "files"
 """What `supervise status` calls them."""
@@ -81,7 +82,7 @@ class UnwrittenFiles:
 
 def _try(directory: str) -> None:
     """Write to a new file there, and remove it. Raises OSError."""
-    path = f"{directory}/.trial.{os.getpid()}"
+    path = temporary_name(Path(directory, "trial"))
     descriptor = os.open(path, _NEW, 0o600)
     try:
         os.write(descriptor, bytes(_TRIAL_BYTES))

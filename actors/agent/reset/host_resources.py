@@ -15,6 +15,7 @@ from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
 from actors.shared.config.start import refused_starts, start_records
 from actors.shared.linux import mountinfo
+from supervision.unfinished_files import unfinished_files
 
 from .cgroups import cgroups, others_in_cgroups
 from .runtime_pods import RuntimePod
@@ -114,6 +115,8 @@ def files(scope: Scope) -> Iterator[str]:
     """Files and whole directories of the agent. A directory above them stays unless it becomes empty."""
     root = scope.root_dir
     yield from dict.fromkeys(str(refused_starts.file_of(one.run_dir)) for one in scope.starts)
+    for directory in dict.fromkeys((root, f"{root}/device-plugins", *(one.cert_dir for one in scope.starts))):
+        yield from unfinished_files(directory)
     if scope.keep_pods:  # a later start and a later reset need the records of the starts
         names = (name for name in names_in(scope.state_dir) if name not in (start_records.FILE, _LOCK))
         yield from (f"{scope.state_dir}/{name}" for name in names)

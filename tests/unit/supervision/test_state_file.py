@@ -1,5 +1,9 @@
 import os
+import signal
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -15,6 +19,9 @@ from supervision.state_file import (
     read_private,
     write_private,
 )
+from supervision.unfinished_files import remove_unfinished, temporary_name
+
+SOURCES = Path(__file__).parents[3]
 
 
 def test_a_private_file_is_whole_and_for_the_owner_alone(tmp_path):
@@ -29,14 +36,14 @@ def test_a_private_file_is_whole_and_for_the_owner_alone(tmp_path):
 
 @pytest.mark.timeout(20)
 def test_a_fifo_under_the_temporary_name_does_not_block(tmp_path):
-    os.mkfifo(tmp_path / f".file.{os.getpid()}")
+    os.mkfifo(temporary_name(tmp_path / "file"))
     write_private(tmp_path / "file", b"one")
     assert (tmp_path / "file").read_bytes() == b"one"
     assert os.listdir(tmp_path) == ["file"]
 
 
 def test_a_file_of_another_user_under_the_temporary_name_is_not_written_to(tmp_path):
-    other = os.open(tmp_path / f".file.{os.getpid()}", os.O_RDWR | os.O_CREAT, 0o666)
+    other = os.open(temporary_name(tmp_path / "file"), os.O_RDWR | os.O_CREAT, 0o666)
     write_private(tmp_path / "file", b"secret")
     assert os.pread(other, 10, 0) == b""
     os.close(other)
@@ -54,6 +61,29 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         write_private(path, b"two")
     assert path.read_bytes() == b"one"
     assert os.listdir(tmp_path) == ["file"]
+
+
+_KILLED = """
+import os, signal, sys
+from supervision.state_file import write_private
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+write_private(sys.argv[1], b"two")
+"""
+
+
+def test_the_first_write_of_a_process_removes_what_killed_writers_left(tmp_path):
+    path = tmp_path / "file"
+    write_private(path, b"one")
+    for _ in range(2):  # the second one removes what the first has left
+        command = [sys.executable, "-c", _KILLED, str(path)]
+        assert subprocess.run(command, check=False, cwd=SOURCES).returncode == -signal.SIGKILL
+        assert (path.read_bytes(), len(os.listdir(tmp_path))) == (b"one", 2)
+    strangers = {".file.1.unfinished", ".other.4194305", "unfinished"}  # of a process that runs, and of others
+    for name in strangers:
+        (tmp_path / name).touch()
+    remove_unfinished.cache_clear()  # as in a new process
+    write_private(tmp_path / "second", b"one")
+    assert {*os.listdir(tmp_path)} == {"file", "second", *strangers}
 
 
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=3))

@@ -24,6 +24,7 @@ from actors.shared.config.paths import managed_state_dir, run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
 from supervision.cli.command import AgentFiles, Context
+from supervision.unfinished_files import temporary_name
 from tests.support.deep_directory import make_deep
 from tests.support.kept_files import KEPT
 
@@ -65,6 +66,20 @@ def test_a_cgroup_recorded_before_a_reboot_is_not_removed(tmp_path: Path) -> Non
     assert Scope(starts=[before], boot="two").made == {"/a"}
     (after,) = with_start([before], at(tmp_path, made_cgroups=("/sys/fs/cgroup/y",), boot="two"))
     assert after.made_cgroups == ("/sys/fs/cgroup/y",)
+
+
+def test_temporary_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    left = [tmp_path / name for name in ("actuated_pods_state", "device-plugins/checkpoint", "pki/kubelet.key")]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        Path(temporary_name(path)).touch()
+    (tmp_path / ".mine.7").touch()
+    scope = Scope(starts=[at(tmp_path)])
+    found = look(scope, [])
+    assert {*found.found["files"]} == {temporary_name(path) for path in left}
+    assert found.stays == [f"{tmp_path}/.mine.7"]
+    assert remove(scope, [], alone=False) == []
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".mine.7"]
 
 
 def test_foreign_cgroups_in_the_cgroup_root_are_shown_as_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
