@@ -1,7 +1,7 @@
 """The API server as a pod source: the pods of this node, and the changes that the pod workers need.
 
-The API server has validated the pods, so unknown fields are accepted here. A pod that cannot be decoded or is too large
-is rejected and logged; its last valid version stays.
+The API server has validated the pods, so unknown fields are accepted here. A pod that cannot be decoded, is too large,
+or would end an actor or leave its directories by a value, is rejected and logged; its last valid version stays.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from supervision.errors import UNREADABLE
 from ..pods.merged_pods import PodCandidate
 from ..validation.errors import FieldError
 from ..validation.limits import beyond_limits
+from ..validation.numbers import numbers_out_of_range
+from ..validation.path_names import unusable_names
 from ..validation.quantities import unreadable_quantities
 
 
 class InvalidPod(msgspec.Struct, frozen=True):
-    """A pod that cannot be decoded, or is too large; `text` has the reason."""
+    """A pod that is rejected; `text` has the reason."""
 
     uid: str
     namespace: str
@@ -129,7 +131,10 @@ class ApiSource:
             return False
         try:
             pod = codec.decode_pod(data)
-            for error in chain(beyond_limits(pod.spec), unreadable_quantities(pod)):
+            wrong = chain(
+                beyond_limits(pod.spec), unusable_names(pod), unreadable_quantities(pod), numbers_out_of_range(pod)
+            )
+            for error in wrong:
                 return self._reject(meta, data, error)
             mirror = is_mirror(pod)
             annotated = b"" if mirror else self._annotate(meta.uid, data)

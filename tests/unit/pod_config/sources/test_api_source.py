@@ -109,9 +109,31 @@ def test_a_pod_that_is_too_large_is_rejected_by_name() -> None:
     assert [each.uid for each in api.candidates] == ["b"]
 
 
+def test_a_pod_whose_uid_or_namespace_leads_out_of_a_directory_is_rejected() -> None:
+    api = source()
+    for key in ("uid", "namespace", "name"):
+        (invalid,) = api.listed([data(pod(meta={key: "../../etc"})), data(pod("b", "y"))])
+        assert f"metadata.{key}: '../../etc' is not" in invalid.text
+        assert [each.uid for each in api.candidates] == ["b"]
+
+
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
+        ({"containers": [{"name": "../x", "image": "i"}]}, "spec.containers[0].name"),
+        ({"volumes": [{"name": "a/../b", "emptyDir": {}}]}, "spec.volumes[0].name"),
+        ({"securityContext": {"fsGroup": -1}}, "spec.securityContext.fsGroup"),
+        ({"securityContext": {"supplementalGroups": [1, 1 << 31]}}, "spec.securityContext.supplementalGroups[1]"),
+        (
+            {"containers": [{"name": "c", "image": "i", "securityContext": {"runAsUser": 1 << 32}}]},
+            "spec.containers[0].securityContext.runAsUser",
+        ),
+        ({"volumes": [{"name": "v", "secret": {"defaultMode": 1 << 40}}]}, "spec.volumes[0].secret.defaultMode"),
+        (
+            {"volumes": [{"name": "v", "configMap": {"items": [{"key": "k", "path": "p", "mode": -1}]}}]},
+            "spec.volumes[0].configMap.items[0].mode",
+        ),
+        ({"terminationGracePeriodSeconds": 1 << 63}, "spec.terminationGracePeriodSeconds"),
         ({"resources": {"limits": {"cpu": "x"}}}, "spec.resources.limits[cpu]"),
         ({"overhead": {"memory": "1e999"}}, "spec.overhead[memory]"),
         ({"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1e999"}}]}, "spec.volumes[0].emptyDir[sizeLimit]"),
@@ -125,8 +147,8 @@ def test_a_pod_that_is_too_large_is_rejected_by_name() -> None:
         ),
     ],
 )
-def test_a_pod_with_a_quantity_that_is_none_is_rejected_and_no_other(spec: dict[str, Any], field: str) -> None:
-    """It would end the worker, the status manager and the eviction manager again and again."""
+def test_a_pod_with_a_value_that_would_end_an_actor_is_rejected_and_no_other(spec: dict[str, Any], field: str) -> None:
+    """It would end the worker, the volume manager or the eviction manager again and again."""
     api = source()
     whole = {"containers": [{"name": "c", "image": "i"}], **spec}
     (invalid,) = api.listed([data(pod(spec=whole)), data(pod("b", "y"))])
