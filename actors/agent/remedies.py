@@ -14,7 +14,6 @@ TAKE_BACK: Final = "supervise config history; supervise config rollback HASH"
 """For a configuration that is not in force."""
 MEND_MANIFEST: Final = "mend the file; the agent reads it again by itself"
 MEND_POD: Final = "correct the pod at the API server, or delete it"
-SET_CLOCK: Final = "set the clock: timedatectl"
 RESOLVER: Final = "mend the file, or set resolvConf to the file that this host has"
 
 

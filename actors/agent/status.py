@@ -16,7 +16,7 @@ from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.inspection.node_pods import kept_while_unread
-from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, SET_CLOCK, TAKE_BACK, of_serving, unread
+from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, TAKE_BACK, of_serving, unread
 from actors.agent.runtime_limits import file_shortage
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.container_runtime.instance import ManagedRuntime
@@ -29,10 +29,11 @@ from actors.shared.cri.program_log import last_line
 from actors.shared.cri.reachability import unreached
 from actors.shared.cri.remedies import of_runtime
 from actors.shared.kube.names import SOURCE_API
+from actors.shared.linux.services import set_clock
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
-from supervision.protocol import Tree
+from supervision.protocol import ActorState, Tree
 
 RUNTIME: Final = "container runtime"
 _CLIENT: Final = "client certificate"
@@ -63,7 +64,9 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: tuple[str, ...] = ()
     """Actors that were asked and did not answer, as errors."""
     endpoint: str = ""
-    """The runtime's, as in the flag: `managed` for one of the agent's own."""
+    """Address of the runtime."""
+    runtime_log: str = ""
+    """The log file of a managed runtime."""
     runtime: str = ""
     """Why the runtime's socket cannot be reached."""
     runtime_reported: bool = False
@@ -78,12 +81,14 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
 def reasons(facts: StatusInput) -> Iterator[Reason]:
     """The problems. Pure."""
     if facts.runtime and not facts.runtime_reported:
-        yield Reason(RUNTIME, facts.runtime, remedy=of_runtime(facts.endpoint).absent)
+        yield Reason(RUNTIME, facts.runtime, remedy=of_runtime(facts.endpoint, facts.runtime_log).absent)
     yield from facts.runtime_process
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):
             early = certificate.begin is not None and facts.now < certificate.begin
-            yield Reason(certificate.subject, text, remedy=SET_CLOCK if early else certificate.renewal)
+            yield Reason(
+                certificate.subject, text, remedy=f"set the clock: {set_clock()}" if early else certificate.renewal
+            )
     yield from facts.files
     if facts.sources is not None:
         yield from _of_sources(facts.sources)
@@ -133,6 +138,9 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
     sources = answers.get(POD_CONFIG, GetSources(), PodSources)
     flagz = answers.get(CONFIG_CONTROLLER, GetFlagz(), Flagz)
     endpoint = flagz.flags.get("container-runtime-endpoint", "") if flagz is not None else ""
+    managed, program = _managed_runtime(context), _managed_program(tree)
+    if program is not None:  # its supervisor reports one that does not run
+        endpoint = managed.endpoint if program.state == "running" else ""
     facts = StatusInput(
         now=datetime.now(UTC),
         sources=sources,
@@ -140,6 +148,7 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         refused=flagz.refused if flagz is not None else (),
         unanswered=tuple(answers.unanswered),
         endpoint=endpoint,
+        runtime_log=managed.log_file if program is not None else "",
         runtime=unreached(endpoint),
         runtime_process=tuple(runtime_reasons(context, tree, flagz)),
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
@@ -153,9 +162,7 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
 
 def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterator[Reason]:
     """What the process of the runtime lacks, and the last line in the log of a managed one that does not run."""
-    state_dir = state_dir_of(context.arguments.root_dir)
-    managed = ManagedRuntime(root=f"{state_dir}/{MANAGED_ROOT}", state=managed_state_dir(str(context.where.run_dir)))
-    program = next((actor for actor in tree.actors if actor.name == CONTAINER_RUNTIME), None)
+    managed, program = _managed_runtime(context), _managed_program(tree)
     if program is not None and program.state != "running":
         if said := last_line(managed.log_file):
             yield Reason(RUNTIME, f"its log ends with: {said}", remedy=f"tail {shlex.quote(managed.log_file)}")
@@ -165,6 +172,16 @@ def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterat
     short = file_shortage(endpoint, managed=program is not None) if endpoint.startswith(SCHEME) else None
     if short is not None:
         yield Reason(RUNTIME, short.text, remedy=short.remedy)
+
+
+def _managed_runtime(context: Context) -> ManagedRuntime:
+    """Where it would be: whether there is one, the tree says."""
+    state_dir = state_dir_of(context.arguments.root_dir)
+    return ManagedRuntime(root=f"{state_dir}/{MANAGED_ROOT}", state=managed_state_dir(str(context.where.run_dir)))
+
+
+def _managed_program(tree: Tree) -> ActorState | None:
+    return next((actor for actor in tree.actors if actor.name == CONTAINER_RUNTIME), None)
 
 
 def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:

@@ -15,8 +15,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, WithoutCri, is_answer
 from actors.shared.cri.model import RuntimeStatus
-from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
-from actors.shared.cri.remedies import managed_network, network_plugin, of_runtime
+from actors.shared.cri.program_log import without_cri
+from actors.shared.cri.remedies import managed_network, network_plugin, of_runtime, turn_on_cri
 from actors.shared.cri.service_outage import ServiceOutage
 from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER
@@ -76,7 +76,7 @@ class RuntimeHealthCheck:
             self._outage.refused(STATUS, str(error))
         elif isinstance(error, WithoutCri):
             log_file = self._agent.managed_log
-            remedy = f"tail {quote(log_file)}" if log_file else TURN_ON_CRI
+            remedy = f"tail {quote(log_file)}" if log_file else turn_on_cri()
             self._outage.lacking(f"without CRI: {without_cri(log_file)}", remedy)
         else:
             self._outage.silent()
@@ -123,7 +123,9 @@ class RuntimeHealthCheck:
     def _tell_troubles(self, status: RuntimeStatus) -> None:
         """Report each change, and the state at the start of this incarnation once."""
         remedies = of_runtime(self._agent.runtime_endpoint, self._agent.managed_log)
-        network = managed_network(self._agent.managed_log) if self._agent.managed_runtime else network_plugin()
+        network, log = network_plugin(), self._agent.managed_log
+        if log:
+            network = managed_network(log, cluster=not self._agent.standalone)
         for state in runtime_health.troubles(status, time.monotonic(), remedies, network):
             if self._troubles.get(state.service) != state.text:
                 self._troubles[state.service] = state.text

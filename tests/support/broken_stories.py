@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest import mock
 
+from actors.shared.cri.remedies import of_runtime
+from actors.shared.linux.services import set_clock
 from tests.support.apiserver import ApiServer
 from tests.support.broken_node import NODE, BrokenNode, broken_node
 from tests.support.fake_cri import Fault
@@ -131,6 +133,10 @@ async def told(story: Story, directory: Path) -> Step:
             f"{directory}/none.sock": "/run/containerd/containerd.sock",
             **{str(file): "/etc/kubernetes/kubelet.conf" for file in directory.rglob("*.kubeconfig")},
             server.url: "https://192.0.2.1:6443",
+            of_runtime(f"unix://{directory}/none.sock").absent: (
+                "systemctl start containerd, or set containerRuntimeEndpoint to the socket of another"
+            ),
+            set_clock(): "timedatectl set-ntp true, or chronyc makestep",
         }
         lines = as_if(text, names).splitlines()
         return Step(f"supervise {story.command}", tuple(only(lines, story.shows) if story.shows else lines))

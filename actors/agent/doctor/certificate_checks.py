@@ -11,10 +11,11 @@ from cryptography import x509
 
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
-from actors.agent.remedies import SET_CLOCK, of_serving
+from actors.agent.remedies import of_serving
 from actors.cert_manager.remedies import approval
 from actors.shared.api.remedies import NEW_CERTIFICATE
 from actors.shared.config.agent import Agent
+from actors.shared.linux.services import set_clock
 from supervision.protocol import Trouble
 
 from .finding import Finding, failure, ok, unknown, warning
@@ -43,7 +44,8 @@ def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> 
     begin, end = found.not_valid_before_utc, found.not_valid_after_utc
     text = f"{where}, {found.subject.rfc4514_string() or 'no subject'}, until {end:%Y-%m-%d %H:%M} UTC"
     if now < begin:
-        return failure(subject, f"{where} is valid from {begin:%Y-%m-%d %H:%M} UTC only", SET_CLOCK)
+        early = f"{where} is valid from {begin:%Y-%m-%d %H:%M} UTC only"
+        return failure(subject, early, f"set the clock: {set_clock()}")
     if now >= end:
         return failure(subject, f"{where} expired on {end:%Y-%m-%d %H:%M} UTC", remedy)
     if ends_soon(begin, end, now):

@@ -20,6 +20,7 @@ from actors.shared.api.disposable_loader import scratch
 from actors.shared.api.remedies import AUTHORIZATION, NEW_CERTIFICATE, SERVER_HEALTH, of_connection
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
+from actors.shared.linux.services import set_clock
 from supervision.errors import UNREADABLE, error_reason
 from supervision.time_scale import scaled
 
@@ -208,6 +209,6 @@ def clock(date: str, started_at: float, ended: float) -> Iterator[Finding]:
     if off > CLOCK_SECONDS:
         side = "ahead of" if started_at > there else "behind"
         text = f"{off:.0f} s {side} the API server: certificates, tokens and leases are taken for invalid"
-        yield failure("clock", text, "timedatectl set-ntp true, or chronyc makestep")
+        yield failure("clock", text, set_clock())
     else:
         yield ok("clock", "as the API server's" if off < 1 else f"{off:.0f} s off the API server's")

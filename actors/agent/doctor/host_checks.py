@@ -20,6 +20,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.start import preflight, start_records
 from actors.shared.linux.cgroup_tree import find
+from actors.shared.linux.services import ordered
+from actors.shared.linux.systemd import booted
 
 from .disk_checks import disks
 from .dns_checks import dns
@@ -30,8 +32,6 @@ OLDEST_KERNEL: Final = (4, 19)
 NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
 """Fields of the configuration that have a check of their own: cgroups, swap, certificates."""
-_SYSTEMD: Final = "run/systemd/system"
-"""Exists if systemd is the init system (sd_booted)."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
 
 
@@ -92,7 +92,7 @@ def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[F
         yield warning("cgroups", text, "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1")
     else:
         yield ok("cgroups", f"{version}, driver {driver}")
-    if driver == "systemd" and not Path(root or "/", _SYSTEMD).is_dir():
+    if driver == "systemd" and not booted(root):
         text = "cgroupDriver is systemd, and systemd does not run this host"
         yield warning("cgroups", text, "cgroupDriver: cgroupfs, here and in the runtime")
 
@@ -163,8 +163,9 @@ def start_problems(agent: Agent) -> Iterator[ConfigProblem]:
 def start(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding]:
     """The problems that would prevent a start now, except those in `reported` and those that other checks find."""
     kubelets = [*kubelet_here(agent.root_dir)]
+    stop = "systemctl disable --now kubelet" if booted() else ordered("kubelet", "stop")
     for problem in kubelets:
-        yield failure("start", str(problem), "systemctl disable --now kubelet: its pods go on")
+        yield failure("start", str(problem), f"{stop}: its pods go on")
     known = {str(problem) for problem in (*reported, *kubelets)}
     for problem in start_problems(agent):
         if problem.path not in _OWN_CHECKS and str(problem) not in known:

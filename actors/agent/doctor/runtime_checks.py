@@ -23,8 +23,8 @@ from actors.shared.config.endpoints import socket_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError, WithoutCri
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
-from actors.shared.cri.program_log import TURN_ON_CRI, without_cri
-from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, of_runtime
+from actors.shared.cri.program_log import without_cri
+from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, of_runtime, turn_on_cri
 from actors.shared.cri.stats import ImageFileSystems
 from actors.shared.linux.listener_pid import listener_pid
 from supervision.cli.signals import is_stopped
@@ -77,7 +77,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
             return
         why, remedies = str(error) or f"not within {scaled(SECONDS):g} s", _remedies(agent)
         if isinstance(error, WithoutCri):
-            why, remedy = without_cri(agent.managed_log), remedies.errors if agent.managed_runtime else TURN_ON_CRI
+            why, remedy = without_cri(agent.managed_log), remedies.errors if agent.managed_runtime else turn_on_cri()
             yield failure(
                 RUNTIME, f"{endpoint} answers without CRI: {why}", MORE_INOTIFY if _NO_INOTIFY in why else remedy
             )
@@ -85,7 +85,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         yield failure(RUNTIME, f"{endpoint} does not answer: {why}", remedies.silent)
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
-    yield from of_status(status, _remedies(agent).errors, info, agent.managed_log)
+    yield from of_status(status, _remedies(agent).errors, info, _network_remedy(agent))
 
 
 def unprepared(agent: Agent) -> RuntimeSetupError | None:
@@ -138,6 +138,11 @@ def _remedies(agent: Agent) -> RuntimeRemedies:
     return of_runtime(agent.runtime_endpoint, agent.managed_log)
 
 
+def _network_remedy(agent: Agent) -> str:
+    """For the network that the agent makes; empty without a managed runtime."""
+    return managed_network(agent.managed_log, cluster=not agent.standalone) if agent.managed_runtime else ""
+
+
 async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus, Mapping[str, str]]:
     """The last part, the runtime's own information, only if the network is not ready."""
     client = CriClient(endpoint)
@@ -151,12 +156,12 @@ async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus, Ma
 
 def of_status(
     status: RuntimeStatus,
-    remedy: str = "journalctl -u containerd",
+    remedy: str = "",
     info: Mapping[str, str] = _NOTHING,
-    managed_log: str = "",
+    network_remedy: str = "",
 ) -> Iterator[Finding]:
     """The findings for the status that the runtime reports. `remedy`: for a runtime that is not ready. `info`: the
-    runtime's own information, by its keys; `managed_log`: the log file of a managed runtime. Pure."""
+    runtime's own information, by its keys; `network_remedy`: for a network that the agent makes. Pure."""
     if not status.runtime_ready:
         why = status.runtime_message or status.message
         yield failure(RUNTIME, f"it says that it is not ready: {why}", remedy)
@@ -169,7 +174,7 @@ def of_status(
         yield failure(
             "pod network",
             f"not ready: {why}{more}",
-            managed_network(managed_log) if managed_log else network_plugin(*_directories(info)),
+            network_remedy or network_plugin(*_directories(info)),
         )
 
 

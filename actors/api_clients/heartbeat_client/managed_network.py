@@ -7,6 +7,7 @@ import ipaddress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from actors.shared.config.agent import NETWORK_FILES
 from actors.shared.cri.cni_config import subnets_in
 from supervision.state_file import read_private
 
@@ -30,7 +31,6 @@ NOT_GIVEN: Final = NetworkProblem(
     "start kube-controller-manager with --allocate-node-cidrs, or use a runtime with the cluster's own CNI "
     "configuration",
 )
-_FILES: Final = "net.d/*.conflist"
 
 
 def problem(given: str, used: list[str]) -> NetworkProblem | None:
@@ -53,7 +53,7 @@ def problem(given: str, used: list[str]) -> NetworkProblem | None:
 def read(runtime_dir: str) -> list[str]:
     """The networks in the CNI configuration of the managed runtime. `runtime_dir`: its root directory."""
     try:
-        file = min(Path(runtime_dir).glob(_FILES))
+        file = min(Path(runtime_dir).glob(NETWORK_FILES))
         return subnets_in(read_private(file))
     except (OSError, ValueError):  # ValueError: there is no file
         return []

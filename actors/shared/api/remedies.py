@@ -1,10 +1,12 @@
-"""What mends a connection to the API server that fails, for `supervise status` and `supervise doctor`. Pure."""
+"""What mends a connection to the API server that fails, for `supervise status` and `supervise doctor`."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from typing import Final
+
+from actors.shared.linux.services import set_clock
 
 from .errors import ApiError, Forbidden, NoCredentials, NodeLost, ServerError, TooManyRequests, Unauthorized
 
@@ -21,8 +23,8 @@ _BY_SIGN: Final = tuple(
         ("hostname mismatch|ip address mismatch|is not valid for",
          "correct `server` in the kubeconfig, or set tls-server-name there: the API server's certificate names others"),
         ("certificate has expired",
-         "renew the API server's certificate (kubeadm certs renew all), or set this host's clock: timedatectl"),
-        ("certificate is not yet valid", "set the clock: timedatectl"),
+         "renew the API server's certificate (kubeadm certs renew all), or set this host's clock: {clock}"),
+        ("certificate is not yet valid", "set the clock: {clock}"),
         ("certificate.verify.failed", "certificate-authority in the kubeconfig must be the cluster's CA"),
         ("key.values.mismatch", "client-certificate and client-key in the kubeconfig must be a pair"),
         ("connection refused", "start the API server, or correct `server` in the kubeconfig"),
@@ -31,12 +33,13 @@ _BY_SIGN: Final = tuple(
         ("timed out|no answer within", "a firewall or a route is in the way: try `curl -k` to the same address"),
     )
 )  # fmt: skip
-"""(pattern of an error, its remedy); the first match counts."""
+"""(pattern of an error, its remedy); the first match counts. `clock`: the command that sets it."""
 
 
 def of_connection(error: str) -> str:
     """For a connection that fails, by the text of the error, of whatever library."""
-    return next((text for sign, text in _BY_SIGN if sign.search(error)), "try `curl -k` to the same address")
+    found = next((text for sign, text in _BY_SIGN if sign.search(error)), "try `curl -k` to the same address")
+    return found.format(clock=set_clock())
 
 
 def of_rights(user: str, node: str) -> str:

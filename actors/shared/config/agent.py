@@ -18,6 +18,7 @@ from .paths import DEFAULT_ROOT_DIR, MANAGED_ROOT, managed_state_dir, run_dir_of
 
 MANAGED: Final = "managed"
 MANAGED_LOG: Final = "containerd.log"
+NETWORK_FILES: Final = "net.d/*.conflist"
 """In the root directory of the managed containerd."""
 MAX_DEFAULT_WORKERS: Final = 8
 CONTAINER_LOGS_DIR: Final = "/var/log/containers"

@@ -7,6 +7,13 @@ from typing import Final
 SCHEME: Final = "unix://"
 MAX_SOCKET_PATH: Final = 107
 """Bytes of sun_path without its NUL, unix(7)."""
+RUNTIME_SOCKETS: Final = (
+    "/run/containerd/containerd.sock",
+    "/var/run/crio/crio.sock",
+    "/run/crio/crio.sock",
+    "/run/cri-dockerd.sock",
+)
+"""The sockets of runtimes to try, in order, if no endpoint is given."""
 
 
 def socket_of(endpoint: str) -> str:

@@ -11,10 +11,6 @@ LOG_BYTES: Final = 64 << 10
 LINE_SIZE: Final = 300
 """Characters of a line."""
 NOT_LOADED: Final = "its CRI plug-in is not loaded"
-TURN_ON_CRI: Final = (
-    "take cri out of disabled_plugins in containerd's config.toml and restart it; journalctl -u containerd"
-)
-"""For a runtime that is not the agent's: Docker's own packages turn the plug-in off."""
 _PLUGIN_FAILED: Final = re.compile(
     rb'failed to load plugin[^\n]*io\.containerd\.(?:grpc\.v1\.cri|cri\.v1\.\w+)[^\n]* error="((?:[^"\\\n]|\\.)*)"'
 )

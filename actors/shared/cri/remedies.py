@@ -1,14 +1,28 @@
-"""What mends a container runtime or a pod network that does not work, for `supervise status` and `supervise doctor`.
-Pure."""
+"""What mends a container runtime or a pod network that does not work, for `supervise status` and `supervise doctor`."""
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from shlex import quote
 from typing import Final, NamedTuple
 
-_UNITS: Final = (("crio", "crio"), ("cri-dockerd", "cri-docker"))
-"""(part of a socket's path, its unit of systemd)."""
-_CONTAINERD: Final = "containerd"
+from actors.shared.config.agent import NETWORK_FILES
+from actors.shared.config.endpoints import RUNTIME_SOCKETS, SCHEME, socket_of
+from actors.shared.linux.services import log_of, ordered
+
+from .reachability import unreached
+
+
+class _Runtime(NamedTuple):
+    part: str
+    """Of the path of its socket."""
+    unit: str
+    program: str
+
+
+_RUNTIMES: Final = (_Runtime("crio", "crio", "crio"), _Runtime("cri-dockerd", "cri-docker", "cri-dockerd"))
+_CONTAINERD: Final = _Runtime("containerd", "containerd", "containerd")
 
 
 class RuntimeRemedies(NamedTuple):
@@ -22,23 +36,51 @@ class RuntimeRemedies(NamedTuple):
     """It answers with errors, or that it is not ready."""
 
 
-def of_runtime(endpoint: str, log: str = "") -> RuntimeRemedies:
-    """For the service at this endpoint. `log`: the log file of a managed runtime, which is no unit of systemd, and
-    which the agent starts again by itself."""
+def of_runtime(endpoint: str, log: str = "", root: str = "") -> RuntimeRemedies:
+    """For the service at this endpoint. `log`: the log file of a managed runtime, which is no service of the host, and
+    which the agent starts again by itself. `root`: the root directory of a fake host."""
     if log:
         look = f"supervise incidents container_runtime; tail {quote(log)}"
-        return RuntimeRemedies(look, look, look)
-    unit = next((unit for part, unit in _UNITS if part in endpoint), _CONTAINERD)
-    journal = f"journalctl -u {unit}"
+        return RuntimeRemedies(f"wait: the agent starts its runtime again; if it stays: {look}", look, look)
+    _, unit, program = next((one for one in _RUNTIMES if one.part in endpoint), _CONTAINERD)
+    shown = log_of(unit, program, root)
+    restart = ordered(unit, "restart", program, root)
     return RuntimeRemedies(
-        absent=f"systemctl start {unit}, or set containerRuntimeEndpoint to the socket of another",
-        silent=f"systemctl status {unit}; {journal}; systemctl restart {unit}: containers keep running",
-        errors=journal,
+        absent=_absent(endpoint, unit, program, root),
+        silent=f"{ordered(unit, 'status', program, root)}; {shown}; {restart}: containers keep running",
+        errors=shown,
     )
 
 
-def managed_network(log: str) -> str:
-    """For the pod network of a managed runtime, whose configuration the agent makes. `log`: its log file."""
+def _absent(endpoint: str, unit: str, program: str, root: str) -> str:
+    """A service makes its own socket alone, so another path is the endpoint's fault, or that of a runtime that this
+    module does not know."""
+    path = socket_of(endpoint)
+    other = next((one for one in RUNTIME_SOCKETS if one != path and not unreached(f"{SCHEME}{root}{one}")), "")
+    name = (
+        f"containerRuntimeEndpoint: {SCHEME}{other}, where one answers"
+        if other
+        else ("set containerRuntimeEndpoint to the socket of another")
+    )
+    if path not in RUNTIME_SOCKETS:
+        start = "start the runtime that listens there"
+        return f"{name}; or {start}" if other else f"{start}, or {name}"
+    start = ordered(unit, "start", program, root)
+    installed = "" if shutil.which(program) else f"install {program}, then "
+    return f"{installed}{start}, or {name}"
+
+
+def turn_on_cri(root: str = "") -> str:
+    """For a containerd of the host: Docker's own packages turn the plug-in off. `root`: as in `of_runtime`."""
+    restart, log = ordered("containerd", "restart", root=root), log_of("containerd", root=root)
+    return f"take cri out of disabled_plugins in containerd's config.toml, then {restart}; {log}"
+
+
+def managed_network(log: str, *, cluster: bool = False) -> str:
+    """For the pod network of a managed runtime, whose configuration the agent makes. `log`: its log file. `cluster`:
+    the node is one of a cluster, which must give it a podCIDR first."""
+    if cluster and not any(Path(log).parent.glob(NETWORK_FILES)):
+        return "wait: the agent makes the configuration once the cluster has given this node a podCIDR"
     return (
         "wait: the agent makes the configuration again and restarts its runtime; if it stays: "
         f"apt-get install containernetworking-plugins; tail {quote(log)}"

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Final
 
 import msgspec
 
+from actors.shared.config.endpoints import RUNTIME_SOCKETS
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.linux import kernel_files
-
-RUNTIME_SOCKETS: Final = (
-    "/run/containerd/containerd.sock",
-    "/var/run/crio/crio.sock",
-    "/run/crio/crio.sock",
-    "/run/cri-dockerd.sock",
-)
-"""The runtime sockets to try, in order, if no endpoint is given."""
 
 
 class HostFacts(msgspec.Struct, frozen=True, kw_only=True):

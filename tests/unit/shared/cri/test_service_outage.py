@@ -104,10 +104,10 @@ async def test_a_socket_on_which_nobody_listens_is_named_as_the_cause(tmp_path: 
 
         gone = await last()
         assert gone.text == f"unix://{path} cannot be reached: No such file or directory"
-        assert gone.remedy.startswith("systemctl start containerd")
+        assert gone.remedy == of_runtime(f"unix://{path}").absent
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(path)
             listener.listen()
             hanging = await last()
         assert hanging.text == f"unix://{path} does not answer"
-        assert "systemctl restart containerd" in hanging.remedy
+        assert hanging.remedy == of_runtime(f"unix://{path}").silent
