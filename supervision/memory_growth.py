@@ -1,5 +1,5 @@
-"""By how much each input has made an actor's process grow, so that a death for lack of memory is blamed on the input
-that caused it, if any, and not on what happened to be in hand. Sizes are KiB."""
+"""By how much each input has made an actor's process grow, so that a death for lack of memory, or by a SIGKILL from
+outside, is blamed on the input that caused it, if any, and not on what happened to be in hand. Sizes are KiB."""
 
 from __future__ import annotations
 

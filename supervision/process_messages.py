@@ -98,8 +98,9 @@ class Exited(Message, frozen=True):
     """Traceback, hang stack, or memory figures; never a message body."""
     uptime: float = 0.0
     memory_bytes: int = 0
-    """The most memory that it had, if it ended for lack of memory: above its ceiling, or by the kernel's OOM killer.
-    0 for another end."""
+    """The most memory that it had, if only its growth tells whether an input is to blame: it was above its ceiling,
+    or others than the fork server, such as the kernel's OOM killer, sent SIGKILL, or a signal had stopped it. 0 for
+    another end."""
 
 
 class LastEnd(NamedTuple):

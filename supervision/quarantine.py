@@ -12,10 +12,10 @@ the others continue.
     actor.start_task(work(), record=journal.record_of(lambda: key))     # the same for each step of a task
 
 Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
-its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be
-told apart; three by chance on one key within the window are unlikely. A death for lack of memory, above the ceiling or
-by the kernel's OOM killer, is blamed on the key whose steps made at least half of the process's growth, in hand or not,
-else on nothing (`memory_growth.py`). A death while the host has no threads left is blamed on nothing, and neither is an
+its own steps and those of the tasks that it begins. A death above the ceiling of memory, by a SIGKILL that the fork
+server did not send (the kernel's OOM killer, an operator), or while a signal had stopped the process, is blamed on the
+key whose steps made at least half of the process's growth, in hand or not, else on nothing (`memory_growth.py`): no
+input raises SIGKILL or SIGSTOP. A death while the host has no threads left is blamed on nothing, and neither is an
 end by order, as with the supervisor or with the whole agent.
 """
 
@@ -201,12 +201,14 @@ class Journal:
 
 
 def _blamed(in_hand: Growth, largest: Growth, memory: int) -> str:
-    """`memory`: KiB that the last incarnation had at most, if it ended for lack of it; else 0."""
+    """`memory`: KiB that the last incarnation had at most, if only its growth tells what is to blame; else 0."""
     if not memory:
         return in_hand.key
     found = blamed(in_hand, largest, memory)
     if in_hand.key and not found:
-        log.warning("no input is blamed for the last death, for lack of memory: none caused most of the growth")
+        log.warning(
+            "no input is blamed for the last death, by signal or for lack of memory: none made the process grow most"
+        )
     return found
 
 

@@ -143,6 +143,7 @@ class Watch:
         if not process.pid:
             return  # a signal to pid 0 would go to the fork server's own group
         if is_stopped(process.pid):
+            process.found_stopped()
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
         process.record_cause("hang", text)

@@ -27,6 +27,8 @@ class ChildProcess:
     cause: Cause | None = None
     """Why the fork server ends the process; None while it does not."""
     detail: str = ""
+    was_stopped: bool = False
+    """It was stopped by a signal when the fork server found that it hangs."""
     stopping_since: float = 0.0
     """When it was first asked to end, or killed; 0: it was not."""
     memory_bytes: int = 0
@@ -60,6 +62,9 @@ class ChildProcess:
             self.cause, self.detail = cause, detail
         elif self.cause == cause and detail:
             self.detail = detail
+
+    def found_stopped(self) -> None:
+        self.was_stopped = True
 
     def stopping(self, now: float) -> None:
         self.stopping_since = self.stopping_since or now

@@ -176,10 +176,11 @@ class ChildProcesses:
         if process.uplink is not None:
             process.uplink.drain()
         message, text = process.blackbox.exception() if process.blackbox is not None else ("", "")
+        killed_by_others = process.cause is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         if process.cause is None and os.WIFSIGNALED(status):
             # killed from outside, and not by what it had recorded
-            text = self._oom_kills.explain(process.pid, now) if os.WTERMSIG(status) == signal.SIGKILL else ""
-        out_of_memory = process.cause == "memory" or (process.cause is None and os.WIFSIGNALED(status) and bool(text))
+            text = self._oom_kills.explain(process.pid, now) if killed_by_others else ""
+        growth_decides = process.cause == "memory" or process.was_stopped or killed_by_others
         if process.status_entry is not None and not message:
             reading = process.status_entry.read()
             message = reading.message if reading.busy_since else ""
@@ -192,7 +193,7 @@ class ChildProcesses:
             message,
             detail or process.detail or text,
             now - process.ordered_at,
-            most_memory if out_of_memory else 0,
+            most_memory if growth_decides else 0,
         )
         self._clean(child)
         child.ended(exited, now)

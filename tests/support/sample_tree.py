@@ -95,7 +95,7 @@ class Worker(Actor):
 
     async def _part(self, message: Toil) -> None:
         if message.how == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGSEGV)
         if message.how == "grow":
             self._heap += bytes(_HEAP_BYTES)
         self.note(f"{message.how}-{message.key}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -60,6 +61,19 @@ def test_several_inputs_that_kill_their_actor_do_not_add_up_to_the_limit_of_its_
 def hangs(found: Agent, times: int, name: str) -> bool:
     """Whether the work hangs, for the `times`-th time."""
     return found.recorded(name) == "good" and found.notes().count(("hang-good", name)) == times
+
+
+@pytest.mark.parametrize(("number", "cause"), [(signal.SIGKILL, "signal"), (signal.SIGSTOP, "hang")])
+def test_work_is_not_blamed_for_signals_that_others_send(tmp_path: Path, number: signal.Signals, cause: str) -> None:
+    with agent(tmp_path, {"a": {"heartbeat_seconds": 2, "busy_seconds": 600, "max_restarts": 20}}) as found:
+        for incarnation in range(1, QuarantinePolicy().crashes + 1):
+            found.fork_server.wait_running("a", incarnation=incarnation)
+            assert found.fork_server.ask(Toil("good", "hang"), Begun, "a") == Begun(True)
+            found.fork_server.wait(partial(hangs, found, incarnation, "a"), "the work hangs")
+            found.fork_server.kill("a", number)
+        found.fork_server.wait_running("a", incarnation=QuarantinePolicy().crashes + 1)
+        assert found.fork_server.ask(Toil("good", "do"), Begun, "a") == Begun(True)
+        assert found.causes() == [("a", cause)] * QuarantinePolicy().crashes
 
 
 def test_work_is_not_blamed_for_the_end_of_its_supervisor(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class _OomKills:
         return f"out of memory: {pid}"
 
 
-def end(status: int, cause: Cause | None) -> Exited:
+def end(status: int, cause: Cause | None, *, stopped: bool = False) -> Exited:
     """The report of a child that ended with this status of wait, killed by the fork server for this cause or not."""
     table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
     reports: list[Exited] = []
@@ -36,6 +36,8 @@ def end(status: int, cause: Cause | None) -> Exited:
     child = present(table.get("a"))
     child.process.forked(PID)
     table.forked(child)
+    if stopped:
+        child.process.found_stopped()
     if cause is not None:
         child.process.record_cause(cause)
     processes.reaped(PID, status, 77)
@@ -58,6 +60,13 @@ def test_the_kernels_oom_killer_explains_a_kill_that_nobody_here_ordered(
     found = end(status, cause)
     assert found.detail == detail
     assert found.memory_bytes == (77 if detail else 0)
+
+
+def test_growth_alone_decides_whether_an_input_is_blamed_for_a_kill_by_others_or_while_stopped() -> None:
+    assert end(signal.SIGKILL, None).memory_bytes == 77
+    assert end(signal.SIGSEGV, None).memory_bytes == 0
+    assert end(signal.SIGKILL, "hang").memory_bytes == 0
+    assert end(signal.SIGKILL, "hang", stopped=True).memory_bytes == 77
 
 
 def test_a_process_that_is_ready_while_its_end_is_under_way_is_not_in_service() -> None:
