@@ -10,7 +10,7 @@ import msgspec
 
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import limits_with_overhead
+from actors.shared.kube.pods import limits_with_overhead, sidecars
 from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.quantity_text import alike, canonical
 
@@ -59,9 +59,9 @@ def _whole_pod(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
 
 
 def _containers(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violation]:
-    """A limit of 0 counts for the pod only, and writable layers only where all disks are one."""
+    """Of sidecars, too. A limit of 0 counts for the pod only, and writable layers only where all disks are one."""
     with_layer = layout is DiskLayout.SINGLE
-    for container in pod.spec.containers:
+    for container in (*pod.spec.containers, *sidecars(pod)):
         limit, one = container.resources.limits.get(STORAGE), usage.containers.get(container.name)
         if limit is None or one is None or not _size(limit):
             continue

@@ -92,6 +92,14 @@ def test_a_container_over_its_own_limit_is_a_violation():
     )
 
 
+@pytest.mark.parametrize(("restart", "signal"), [("Always", "ephemeralcontainerfs.limit"), (None, None)])
+def test_a_sidecar_over_its_own_limit_is_a_violation(restart, signal):
+    limits = {"ephemeral-storage": "1Mi"}
+    one = {**container("main", limits=limits), **({"restartPolicy": restart} if restart else {})}
+    broken = violation(active(container("other", **LIMITED), initContainers=[one]).pod, used(logs=2 * MI), SINGLE)
+    assert (broken.signal if broken else None) == signal
+
+
 @pytest.mark.parametrize(
     ("layout", "signal"),
     [
