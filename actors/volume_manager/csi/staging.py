@@ -84,7 +84,8 @@ class Staging:
         secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
         check()
         progress.note_stage_call(staged, record)
-        make_path(staged.target, DIRECTORY_MODE)
+        if not records.mounted(staged.target):  # a dead file system is no directory: its driver mends it
+            make_path(staged.target, DIRECTORY_MODE)
         try:
             await connection.stage(driver, step, staged.target, context, secrets)
         except CallError as error:

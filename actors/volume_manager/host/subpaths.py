@@ -38,11 +38,20 @@ def bind_subpath(volume: str, path: str, target: str, follow: bool) -> None:
 def _bind(fd: int, target: str) -> None:
     target = os.path.join(os.path.realpath(os.path.dirname(target)), os.path.basename(target))
     for _ in mountinfo.below(mountinfo.read(), target):
-        if same_file(fd, target):
+        if _is_bound(fd, target):
             return
         mount_calls.umount(target, mount_calls.UMOUNT_NOFOLLOW | mount_calls.MNT_DETACH)
     make_target(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
     bind_open(fd, target)
+
+
+def _is_bound(fd: int, target: str) -> bool:
+    """Whether the open file is mounted at `target`. What cannot be looked at is a dead file system: of an NFS server
+    that has forgotten the file, or of a FUSE driver that has crashed."""
+    try:
+        return same_file(fd, target)
+    except OSError:
+        return False
 
 
 def make_target(target: str, *, directory: bool) -> None:

@@ -1,6 +1,5 @@
 """Volumes with real mounts. Each scenario runs in a process with a mount table of its own: nothing is left behind."""
 
-import asyncio  # noqa: F401 - used by the code that alone() runs
 import json
 import os
 import subprocess
@@ -35,12 +34,13 @@ pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="mo
 UID = "0a1b"
 
 
-def alone(scenario, directory):
-    """Run a scenario of this module in a private mount namespace."""
+def alone(scenario, directory, file=__file__):
+    """Run a scenario of this module, or of `file` beside it, in a private mount namespace."""
+    module = f"tests.node.volume_manager.{Path(file).stem}"
     code = (
-        f"import sys, importlib.util as u; sys.path.insert(0, {os.getcwd()!r});"
-        f"s = u.spec_from_file_location('scenarios', {__file__!r}); m = u.module_from_spec(s); s.loader.exec_module(m);"
-        f"m.asyncio.run(m.{scenario.__name__}(m.Path({str(directory)!r})))"
+        f"import asyncio, importlib, pathlib, sys; sys.path.insert(0, {os.getcwd()!r});"
+        f"m = importlib.import_module({module!r});"
+        f"asyncio.run(m.{scenario.__name__}(pathlib.Path({str(directory)!r})))"
     )
     command = ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
