@@ -35,6 +35,7 @@ class OrphanedCgroups:
         self._actor, self._cgroups, self._ledger, self._inventory = actor, cgroups, ledger, inventory
         self._removal, self._lock, self._warnings = removal, lock, warnings
         self._suspected: set[str] = set()
+        self._another_look_is_due = False
 
     def adopt(self, uid: str) -> None:
         """The pod is admitted: its cgroup is not an orphan."""
@@ -60,7 +61,13 @@ class OrphanedCgroups:
 
     def _look_later(self, error: OSError) -> None:
         self._warnings.warn(_LOOK, f"cgroups of pods that no worker has are looked for later: {error_text(error)}")
-        self._actor.after(ORPHAN_SECONDS, self.look)
+        if not self._another_look_is_due:  # each look that fails would add one, and each of those another
+            self._another_look_is_due = True
+            self._actor.after(ORPHAN_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._another_look_is_due = False
+        self.look()
 
     async def _sweep(self, found: set[str]) -> None:
         """Those that cannot be looked at now are found again."""
