@@ -49,6 +49,7 @@ class ManifestDirectory:
         self._last_good = LastGoodPods(f"{agent.state_dir}/pod_config/kept.json")
         self._watch: DirectoryWatch | None = None
         self._watch_failures = 0
+        self._watch_retry_is_due = False
         self._reading_is_due = False
         """A handler that reads waiting files is scheduled."""
         self._readers = asyncio.Semaphore(MOST_READERS)
@@ -112,13 +113,28 @@ class ManifestDirectory:
                 self._watch = DirectoryWatch()
                 asyncio.get_running_loop().add_reader(self._watch.fileno(), self._events, self._watch)
             self._watch.follow(self.path)
-            self._watch_failures = 0
         except OSError as error:
+            self._cannot_watch(error)
+            return
+        if self._watch_failures:
+            self._actor.log.info("%s is watched again", self.path)
+        self._watch_failures = 0
+
+    def _cannot_watch(self, error: OSError) -> None:
+        """Say so once, and retry; each scan retries too, so only one retry is due at a time."""
+        if not self._watch_failures:
             self._actor.log.warning(
-                "cannot watch %s: %s; it is scanned periodically instead", self.path, error.strerror
-            )
-            self._watch_failures += 1
-            self._actor.after(WATCH_RETRIES.pause(self._watch_failures), self._follow)
+                "cannot watch %s: %s; it is scanned each %g s instead (limits: fs.inotify.max_user_instances, "
+                "fs.inotify.max_user_watches)", self.path, error.strerror, self._frequency
+            )  # fmt: skip
+        self._watch_failures += 1
+        if not self._watch_retry_is_due:
+            self._watch_retry_is_due = True
+            self._actor.after(WATCH_RETRIES.pause(self._watch_failures), self._retry_watch)
+
+    def _retry_watch(self) -> None:
+        self._watch_retry_is_due = False
+        self._follow()
 
     def _events(self, watch: DirectoryWatch) -> None:
         """Handle the inotify events of the watched directory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Callable, Coroutine
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.pod_config.manifests.manifest import Origin, StaticPod, read_manifest
-from actors.pod_config.sources import file_source
+from actors.pod_config.sources import file_source, manifest_directory
 from actors.pod_config.sources.manifest_directory import REPLACED_SECONDS, SETTLE_SECONDS, ManifestDirectory
 from actors.pod_config.validation.errors import document_error
 from actors.shared.config.agent import Agent
@@ -146,3 +147,22 @@ async def test_a_manifest_that_was_moved_away_is_looked_at_again_before_its_pod_
     assert seconds == REPLACED_SECONDS
     scan()
     assert directory.pods() == []
+
+
+async def test_without_inotify_one_retry_is_due_however_often_the_files_are_scanned_and_one_line_says_so(
+    manifest: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def none_left() -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(manifest_directory, "DirectoryWatch", none_left)
+    directory = Directory(manifest.parent)
+    directory.manifests.start()
+    for _ in range(50):
+        directory.manifests._scan()
+    retries = [call for _, call in directory.actor.due if call == directory.manifests._retry_watch]
+    assert len(retries) == 1
+    assert len([one for one in caplog.messages if "cannot watch" in one]) == 1
+    directory.actor.due.clear()
+    retries[0]()
+    assert [call for _, call in directory.actor.due] == retries
