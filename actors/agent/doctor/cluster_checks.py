@@ -31,9 +31,13 @@ from .pod_causes import shortened
 
 _CAUSED: Final = re.compile(r"""Caused by \w+\((["'])(.*)\1\)\)$""", re.S)
 _CONNECTION: Final = re.compile(r"^HTTPS?Connection(Pool)?\([^)]*\): ")
-_OF_LIBRARIES: Final = re.compile(r"\[Errno -?\d+\] |\bSSLError |\[\w+: \w+\] | \(_ssl\.c:\d+\)")
+_ABORTED: Final = re.compile(r"^\('Connection aborted\.', \w+\((?:\d+, )?'([^']*)'\)\)$")
+_OF_LIBRARIES: Final = re.compile(
+    r"\[Errno -?\d+\] |\bSSLError |\[\w+: \w+\] | \(_ssl\.c:\d+\)|\. \(\w+ timeout=[\d.]+\)"
+)
 """What the libraries put around the words of an error."""
 API: Final = "API server"
+HTTPS: Final = "`server` in the kubeconfig must begin with https://"
 OLDEST_NODE: Final = 3
 """The number of minor releases that a node may be older than its API server; it must not be newer (version skew
 policy)."""
@@ -141,7 +145,9 @@ def _check_server(
 
 def unreachable(server: str, error: str) -> Finding:
     """The finding for a connection that failed."""
-    return failure(API, f"{server} cannot be reached: {_plain(error)}", of_connection(error))
+    why = _plain(error)
+    spoken = server.startswith("http://") and _ABORTED.search(error)
+    return failure(API, f"{server} cannot be reached: {why}", HTTPS if spoken else of_connection(error, server))
 
 
 def _plain(error: str) -> str:
@@ -150,6 +156,8 @@ def _plain(error: str) -> str:
         error = caused[2]
     elif "Caused by " in error:
         error = error.rpartition("Caused by ")[2].rstrip(")")
+    if aborted := _ABORTED.search(error):
+        return f"Connection aborted: {aborted[1]}"
     return _OF_LIBRARIES.sub("", _CONNECTION.sub("", " ".join(error.split())))
 
 
@@ -175,7 +183,7 @@ def refused(what: str, status: int | None, reason: str | None, said: str = "") -
         return failure(API, text, AUTHORIZATION)
     text = f"{what}: {status} {reason}{f': {said}' if said and said != reason else ''}"
     if "HTTP request to an HTTPS server" in said:
-        return failure(API, text, "`server` in the kubeconfig must begin with https://")
+        return failure(API, text, HTTPS)
     return failure(API, text, SERVER_HEALTH)
 
 

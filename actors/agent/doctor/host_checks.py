@@ -120,11 +120,11 @@ def ports(agent: Agent) -> Iterator[Finding]:
     config = agent.config
     wanted = {"port": (config.address, config.port), "healthzPort": (config.healthzBindAddress, config.healthzPort)}
     wanted["readOnlyPort"] = (config.address, config.readOnlyPort)
-    taken = [f"{field} {port}" for field, (address, port) in wanted.items() if port and not _is_free(address, port)]
+    taken = {field: port for field, (address, port) in wanted.items() if port and not _is_free(address, port)}
     if taken:
-        yield failure(
-            "ports", f"taken by somebody else: {', '.join(taken)}", "ss -tlnp: see who listens, or set others"
-        )
+        named = ", ".join(f"{field} {port}" for field, port in taken.items())
+        look = " or ".join(f"sport = :{port}" for port in taken.values())
+        yield failure("ports", f"taken by somebody else: {named}", f"ss -ltnp '{look}': end who listens, or set others")
     else:
         yield ok("ports", ", ".join(f"{port} free" for _, port in wanted.values() if port))
 

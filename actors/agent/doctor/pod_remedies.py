@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from actors.shared.cri.remedies import network_plugin
-
 DOCKER_HUB: Final = "registry-1.docker.io"
 """The host with the images of docker.io, the default registry."""
 _REGISTRY_URL: Final = re.compile(r'"(https?://[^/"]+)/v2/')
@@ -29,7 +27,8 @@ def _table(*rows: tuple[str, str]) -> _Table:
 _REMEDIES: Final = _table(
     ("expected cgroupsPath to be of format", "cgroupDriver: systemd, as the runtime has; then restart the agent"),
     ("unable to (apply|start).*(systemd|dbus|scope)", "cgroupDriver: cgroupfs, as no systemd runs; then restart"),
-    ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized", network_plugin()),
+    ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized",
+     "supervise status: what mends the pod network"),
     (f'failed to find plugin "({_CNI_PLUGINS})"',
      "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
     ("failed to find plugin",

@@ -29,17 +29,21 @@ _BY_SIGN: Final = tuple(
         ("key.values.mismatch", "client-certificate and client-key in the kubeconfig must be a pair"),
         ("connection refused", "start the API server, or correct `server` in the kubeconfig"),
         ("name or service not known|getaddrinfo|no such host|name resolution|name has no", _DNS),
-        ("no route to host|network is unreachable", "ip route get HOST: the host of the API server"),
-        ("timed out|no answer within", "a firewall or a route is in the way: try `curl -k` to the same address"),
+        ("no route to host|network is unreachable", "ip route get {host}"),
+        ("timed out|no answer within", "it hangs, or a firewall or a route is in the way: curl -k {server}/version"),
     )
 )  # fmt: skip
 """(pattern of an error, its remedy); the first match counts. `clock`: the command that sets it."""
+_SERVER: Final = re.compile(r"(https?://(\[[^\]\s]+\]|[^/:\s]+)(?::\d+)?)")
 
 
-def of_connection(error: str) -> str:
-    """For a connection that fails, by the text of the error, of whatever library."""
-    found = next((text for sign, text in _BY_SIGN if sign.search(error)), "try `curl -k` to the same address")
-    return found.format(clock=set_clock())
+def of_connection(error: str, server: str = "") -> str:
+    """For a connection that fails, by the text of the error, of whatever library. `server`: the address of the API
+    server, where the text does not have it."""
+    found = next((text for sign, text in _BY_SIGN if sign.search(error)), "curl -k {server}/version")
+    named = _SERVER.search(server or error)
+    host = named[2].strip("[]") if named else "HOST"
+    return found.format(clock=set_clock(), server=named[1] if named else "https://HOST:PORT", host=host)
 
 
 def of_rights(user: str, node: str) -> str:

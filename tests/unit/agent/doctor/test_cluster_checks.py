@@ -222,10 +222,19 @@ def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
             'refused"))',
             "Failed to establish a new connection: Connection refused",
         ),
+        ("('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))",
+         "Connection aborted: Connection reset by peer"),
+        ("HTTPSConnection(host='h', port=6443): Read timed out. (read timeout=5.0)", "Read timed out"),
     ],
-)
+)  # fmt: skip
 def test_a_failed_connection_is_reported_in_words(error: str, text: str) -> None:
     assert unreachable("https://h:6443", error).text == f"https://h:6443 cannot be reached: {text}"
+
+
+def test_a_server_that_speaks_https_hangs_up_on_http() -> None:
+    error = "('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))"
+    assert unreachable("http://h:6443", error).remedy == "`server` in the kubeconfig must begin with https://"
+    assert unreachable("https://h:6443", error).remedy == "curl -k https://h:6443/version"
 
 
 def test_a_key_of_another_certificate_is_named_with_what_to_correct() -> None:

@@ -110,6 +110,7 @@ def test_a_port_that_is_taken_is_named_with_its_field() -> None:
         config = KubeletConfiguration(address="127.0.0.1", port=port, healthzPort=0)
         (found,) = ports(Agent(config=config))
     assert (found.level, found.text) == (Level.FAILURE, f"taken by somebody else: port {port}")
+    assert found.remedy.startswith(f"ss -ltnp 'sport = :{port}': ")
 
 
 def test_a_missing_directory_of_static_pods_is_a_warning(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_pod_without_container_reasons_is_reported_by_its_newest_explanatory_w
     ]
     found = cause(waiting("ContainerCreating"), events)
     assert found.text == "FailedCreatePodSandBox: cni plugin not initialized"
-    assert "network plugin" in found.remedy
+    assert "what mends the pod network" in found.remedy
     assert cause(waiting("ContainerCreating"), []).text == ""
 
 

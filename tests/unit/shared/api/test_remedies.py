@@ -26,14 +26,17 @@ REFUSED = 'leases.coordination.k8s.io "n1" is forbidden: User "{}" cannot update
         ("[Errno 111] Connection refused", "start the API server, "),
         ("lookup h: no such host", "correct `server` in the kubeconfig, or the DNS"),
         ("[Errno -2] Name or service not known", "correct `server` in the kubeconfig, or the DNS"),
-        ("GET /x: no answer within 10 s", "a firewall or a route is in the way"),
+        ("GET /x: no answer within 10 s", "it hangs, or a firewall or a route is in the way: curl -k https://HOST:PORT/version"),
         ("certificate verify failed: self-signed certificate", "certificate-authority in the kubeconfig must be"),
         ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for "
          "'h'", "correct `server` in the kubeconfig, or set tls-server-name"),
         ("certificate verify failed: certificate has expired", "renew the API server's certificate"),
         ("certificate verify failed: certificate is not yet valid", "set the clock"),
         ("[X509: KEY_VALUES_MISMATCH] key values mismatch", "client-certificate and client-key in the kubeconfig"),
-        ("something else", "try `curl -k`"),
+        ("something else", "curl -k "),
+        ("PUT https://h:6443/apis/x: no answer within 10 s",
+         "it hangs, or a firewall or a route is in the way: curl -k https://h:6443/version"),
+        ("GET https://[fd00::1]:6443/api: connect: no route to host", "ip route get fd00::1"),
     ],
 )  # fmt: skip
 def test_a_connection_that_fails_is_mended_by_its_cause(error: str, remedy: str) -> None:
