@@ -24,7 +24,7 @@ from .sources import credential_providers
 from .sources.checkpoints import ConfigCheckpoints, hash_of, instead_of
 from .sources.documents import Document
 from .sources.effective import Effective, effective
-from .sources.layers import read_layers
+from .sources.layers import SUFFIX, read_layers, unread_drop_ins
 from .sources.policy_layer import read_policy, split_policy
 from .start.host import HostFacts, host_facts
 from .validation import flag_checks
@@ -168,8 +168,20 @@ def _agent(
         config_sources=result.sources,
         config_file=flags["config"],
         config_dir=flags["config-dir"],
-        warnings=(*parsed.warnings, *result.warnings, *_manifests_among_pods(result, root)),
+        warnings=(
+            *parsed.warnings,
+            *result.warnings,
+            *_manifests_among_pods(result, root),
+            *_unread(flags["config-dir"]),
+        ),
     )
+
+
+def _unread(config_dir: str) -> list[str]:
+    return [
+        f"--config-dir: {path} is not read: the names of its files must end with {SUFFIX}"
+        for path in (unread_drop_ins(config_dir) if config_dir else ())
+    ]
 
 
 def _manifests_among_pods(result: Effective, root_dir: str) -> list[str]:

@@ -48,7 +48,8 @@ def fix_report_frequency(base: dict[str, Any], *, drop_ins: bool) -> None:
     if report in base and not _is_zero(base[report], _DEFAULTS.nodeStatusReportFrequency):
         return
     if update in base and not _is_zero(base[update], _DEFAULTS.nodeStatusUpdateFrequency):
-        base[report] = base[update]
+        if _is_duration(base[update]):  # one that is not has one problem
+            base[report] = base[update]
     elif drop_ins:
         base[report] = str(_DEFAULTS.nodeStatusReportFrequency)
 
@@ -60,8 +61,9 @@ def drop_zeros(data: dict[str, Any]) -> None:
             *parents, last = path.split(".")
             owner = at(data, ".".join(parents)) if parents else data
             del owner[last]
-    if "nodeStatusUpdateFrequency" in data and "nodeStatusReportFrequency" not in data:
-        data["nodeStatusReportFrequency"] = data["nodeStatusUpdateFrequency"]
+    update = "nodeStatusUpdateFrequency"
+    if _is_duration(data.get(update)) and "nodeStatusReportFrequency" not in data:
+        data["nodeStatusReportFrequency"] = data[update]
 
 
 def derive(data: dict[str, Any], gates: dict[str, bool]) -> dict[str, str]:
@@ -92,6 +94,17 @@ def derive(data: dict[str, Any], gates: dict[str, bool]) -> dict[str, str]:
 
 def _default_of(path: str) -> Any:
     return reduce(getattr, path.split("."), _DEFAULTS)
+
+
+def _is_duration(value: Any) -> bool:
+    """Whether a document's value is one, as text or as a flag's value."""
+    if not isinstance(value, str):
+        return isinstance(value, Duration)
+    try:
+        Duration.parse(value)
+    except DurationError:
+        return False
+    return True
 
 
 def _is_zero(value: Any, default: Any) -> bool:

@@ -18,6 +18,7 @@ from supervision.errors import error_reason
 from .documents import MAX_BYTES, Document, read
 
 SUFFIX: Final = ".conf"
+_OTHER_SUFFIXES: Final = (".yaml", ".yml", ".json")
 MAX_DROP_INS: Final = 1000
 
 PATH_FIELDS: Final = (
@@ -62,6 +63,14 @@ def drop_ins(directory: str) -> list[str]:
                 [ConfigProblem("--config-dir", "", f"must hold at most {MAX_DROP_INS} drop-ins", directory)]
             )
     return found
+
+
+def unread_drop_ins(directory: str) -> list[str]:
+    """Files of a readable --config-dir that look like documents, and are not read because of their names."""
+    try:
+        return [path for path in _walk(directory) if path.endswith(_OTHER_SUFFIXES) and os.path.isfile(path)]
+    except ConfigErrors:
+        return []
 
 
 def _walk(directory: str, depth: int = 0) -> Iterator[str]:

@@ -74,20 +74,19 @@ def gate_dependencies(config: KubeletConfiguration, context: ValidationContext) 
 
 
 def wrong_taint(config: KubeletConfiguration, index: str, taint: Taint) -> str:
-    problem = names.wrong_qualified_name(taint.key)
-    if problem:
-        return f"key {problem}"
-    problem = names.wrong_label_value(taint.value)
-    if problem:
-        return f"value {problem}"
+    problems = []
+    if problem := names.wrong_qualified_name(taint.key):
+        problems.append(f"key {problem}")
+    if problem := names.wrong_label_value(taint.value):
+        problems.append(f"value {problem}")
     if taint.effect not in _EFFECTS:
-        return f"effect must be one of {', '.join(_EFFECTS)}"
+        problems.append(f"effect must be one of {', '.join(_EFFECTS)}")
     if taint.timeAdded is not None:
-        return "timeAdded must not be given"
+        problems.append("timeAdded must not be given")
     before = config.registerWithTaints[: int(index)]
     if any((other.key, other.effect) == (taint.key, taint.effect) for other in before):
-        return "must name each key and effect once"
-    return ""
+        problems.append("must name each key and effect once")
+    return "; ".join(problems)
 
 
 def wrong_sysctl(config: KubeletConfiguration, index: str, pattern: str) -> str:

@@ -14,7 +14,7 @@ from actors.shared.config.fields.resources import parse_percent, reserved_amount
 from actors.shared.kube import quantity
 from actors.shared.linux.cpu_list import format_cpu_list, parse_cpu_list
 
-from .rule_kinds import Finding, ValidationContext, gate, refusal
+from .rule_kinds import AMOUNT, Finding, ValidationContext, gate, refusal
 
 CPU_OPTIONS: Final = {
     "full-pcpus-only": "",
@@ -51,7 +51,7 @@ def wrong_qos_reserved(config: KubeletConfiguration, name: str, share: str) -> s
 
 
 def wrong_threshold(config: KubeletConfiguration, signal: str, amount: str) -> str:
-    return _unknown_signal(signal) or refusal(parse_amount, amount)
+    return _unknown_signal(signal) or refusal(parse_amount, amount, AMOUNT)
 
 
 def wrong_soft_threshold(config: KubeletConfiguration, signal: str, amount: str) -> str:
@@ -66,7 +66,7 @@ def wrong_grace(config: KubeletConfiguration, signal: str, text: str) -> str:
 
 
 def wrong_reclaim(config: KubeletConfiguration, signal: str, amount: str) -> str:
-    return _unknown_signal(signal) or refusal(parse_reclaim, amount)
+    return _unknown_signal(signal) or refusal(parse_reclaim, amount, AMOUNT)
 
 
 def _unknown_signal(signal: str) -> str:

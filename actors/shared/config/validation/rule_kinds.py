@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from actors.shared.config import feature_gates
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.quantity import QuantityError
 from supervision.documents.model import below
 
 
@@ -22,6 +23,8 @@ class ValidationContext(msgspec.Struct, frozen=True):
     """There is no --kubeconfig."""
 
 
+QUANTITY: Final = "must be a quantity, like 500m or 64Mi"
+AMOUNT: Final = "must be a quantity, like 100Mi, or a percentage, like 10%"
 Finding = tuple[str, Any, str]
 """(path, offending value, what must hold; '' for the rule's own text)."""
 
@@ -95,10 +98,12 @@ def each(field: str, text: str, wrong: Callable[[KubeletConfiguration, str, Any]
     return Rule(field, text, broken)
 
 
-def refusal(read: Callable[[Any], object], value: Any) -> str:
-    """The error that a parser raises for a value; '' for none."""
+def refusal(read: Callable[[Any], object], value: Any, quantity: str = QUANTITY) -> str:
+    """The rule that a parser raises for a value; '' for none. `quantity`: the one for a value that is no quantity."""
     try:
         read(value)
+    except QuantityError:
+        return quantity
     except ValueError as error:
         return str(error)
     return ""

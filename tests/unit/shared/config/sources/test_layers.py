@@ -3,7 +3,7 @@ import os
 import pytest
 
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.sources.layers import drop_ins, read_layers
+from actors.shared.config.sources.layers import drop_ins, read_layers, unread_drop_ins
 
 
 def problems_of(config_file, config_dir=""):
@@ -26,6 +26,8 @@ def test_drop_ins_come_in_the_order_of_a_lexical_walk_into_sub_directories(write
         write("", name)
     found = [os.path.relpath(path, tmp_path / "d") for path in drop_ins(str(tmp_path / "d"))]
     assert found == [".conf", "10/a.conf", "10/b.conf", "10-x.conf", "20.conf", "9.conf"]
+    assert unread_drop_ins(str(tmp_path / "d")) == [str(tmp_path / "d/30.yaml")]
+    assert unread_drop_ins(str(tmp_path / "none")) == []
 
 
 def test_a_file_and_its_drop_ins_are_layers_with_their_lines(write, tmp_path):

@@ -301,3 +301,28 @@ def test_a_secret_is_not_shown_in_a_problem():
     with pytest.raises(ConfigErrors) as caught:
         effective([Document("f", {"staticPodURLHeader": {"Authorization": "Bearer x"}}, {})], {}, V2)
     assert "Bearer" not in str(caught.value)
+
+
+def refused_of(fields):
+    """The problems of a document with these fields."""
+    with pytest.raises(ConfigErrors) as caught:
+        effective([Document("/etc/k.yaml", fields, {})], {}, V2)
+    return caught.value.problems
+
+
+def test_a_taint_is_told_all_that_is_wrong_with_it():
+    taint = {"key": "a b", "value": "c d", "effect": "NoSchedul"}
+    (problem,) = refused_of({"registerWithTaints": [taint]})
+    assert [part.split()[0] for part in problem.rule.split("; ")] == ["key", "value", "effect"]
+
+
+@pytest.mark.parametrize("amount", ["5%%", "10 %", "1Gb", ""])
+def test_an_amount_that_is_none_is_told_what_amounts_look_like(amount):
+    (problem,) = refused_of({"evictionHard": {"memory.available": amount}})
+    assert problem.rule == "must be a quantity, like 100Mi, or a percentage, like 10%"
+
+
+@pytest.mark.parametrize("wrong", [10, "5 minutes", ["1s"]])
+def test_a_wrong_update_frequency_is_one_problem(wrong):
+    found = refused_of({"nodeStatusUpdateFrequency": wrong})
+    assert "nodeStatusReportFrequency" not in [problem.path for problem in found]
