@@ -15,6 +15,7 @@ import msgspec
 
 from actors.api_clients.kube_client.messages import ObjectRef, ObjectState
 from actors.shared.api.errors import ApiError, Forbidden, NotFound
+from actors.shared.api.object_names import selector_value
 from supervision.errors import UNREADABLE
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class CachedObject:
         if self._watch is None and self._owner.client is not None and not self.immutable:
             from actors.shared.api.reflector import Reflector
 
-            query = {"fieldSelector": f"metadata.name={self.ref.name}"}
+            query = {"fieldSelector": f"metadata.name={selector_value(self.ref.name)}"}
             self._answered.clear()
             path = collection_path(self.ref)
             reflector = Reflector(

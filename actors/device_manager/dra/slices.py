@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.api_clients.kube_client.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.shared.api.object_names import selector_value
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api
 from supervision.actor import Actor, AskError, Timer
@@ -91,7 +92,7 @@ class ResourceSlices:
             await self._actor.pause(pause)
 
     async def _call(self, method: str, driver: str) -> ApiAnswer:
-        selector = f"spec.nodeName={self._node}" + (f",spec.driver={driver}" if driver else "")
+        selector = f"spec.nodeName={self._node}" + (f",spec.driver={selector_value(driver)}" if driver else "")
         call = ApiCall(method=method, path=SLICES, query={"fieldSelector": selector})
         try:
             return await self._actor.ask(KUBE_CLIENT, call, timeout=CALL_SECONDS)

@@ -16,6 +16,7 @@ kubeconfig_files.py    the files that a kubeconfig names: their paths, and the c
 kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
 lines.py               splits a byte stream into lines, for watches: one JSON document per line
 network.py             TCP and TLS streams for httpcore, on asyncio's own transports
+object_names.py        names of objects in requests: pods name objects by any text, and it must stay one name
 permission.py          repeats requests that the API server may refuse temporarily
 plugin_metrics.py      the metrics of a credential plugin, as client-go has them: its runs
 proxy.py               connections through a proxy: HTTP CONNECT (plain or TLS) and SOCKS5

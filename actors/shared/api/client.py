@@ -24,7 +24,7 @@ from supervision.time_scale import scaled
 
 from .access import ServerAccess
 from .connections import Connections
-from .errors import ApiError, TooLarge, Unauthorized, Unreachable, error_of
+from .errors import ApiError, Invalid, TooLarge, Unauthorized, Unreachable, error_of
 from .exchange import (
     MAX_OBJECT,
     NO_ANSWER,
@@ -40,6 +40,7 @@ from .exchange import (
     warnings_of,
 )
 from .lines import Lines, LineTooLong
+from .object_names import misread_name
 from .plugin_metrics import PluginMetrics
 from .transport import FAILURES, ApiTransport
 
@@ -107,12 +108,14 @@ class ApiClient:
         """Make a request. `path` has its parts percent-encoded; `timeout` is in seconds, including the wait for the
         rate limit; `most`: bytes of the answer.
 
-        Raises an ApiError for anything but 2xx.
+        Raises an ApiError for anything but 2xx, and Invalid for a path with a name that the server would split.
         """
         seconds = self._timeout if timeout is None else scaled(timeout)
         headers = [("Accept", "application/json")]
         if body:
             headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
+        if wrong := misread_name(path):
+            raise Invalid(400, "BadRequest", wrong)
         request = RequestAttempt(method, self._transport.url(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):

@@ -61,6 +61,22 @@ async def test_a_call_is_sent_whole_and_its_answer_read(tmp_path: Path) -> None:
     assert asked.headers["accept"] == "application/json"
 
 
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [("..%2F..%2Fsecrets%2Fx", "may not contain '/'"), ("..", "may not be '..'"), ("%2E", "may not be '.'"),
+     ("a%252Fb", "may not contain '%'")],
+)  # fmt: skip
+async def test_a_name_that_the_server_would_split_is_refused_before_it_is_asked(
+    tmp_path: Path, part: str, wrong: str
+) -> None:
+    async with ApiServer(tmp_path, ok) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(Invalid, match=wrong):
+            await client.call("GET", f"/api/v1/namespaces/d/persistentvolumeclaims/{part}")
+        await client.close()
+    assert not server.requests
+
+
 async def test_warnings_of_the_server_are_passed_on(tmp_path: Path) -> None:
     first = '299 - "spec.x is \\"old\\"", 299 - "another"'
     second = '299 - "yet another" "Tue, 15 Nov 1994 08:12:31 GMT", 199 - "of a proxy"'
