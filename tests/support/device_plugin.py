@@ -43,6 +43,8 @@ class FakeDevicePlugin:
     """Name of its socket; '': after its resource."""
     by_registry: bool = False
     """It registers by plugins_registry."""
+    told_path: str = ""
+    """Of its socket, as it tells plugins_registry; '': where it is."""
     versions: tuple[str, ...] = ("v1beta1",)
     failing: dict[str, str] = field(default_factory=dict)
     """Text by the method that is to fail."""
@@ -184,7 +186,10 @@ class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):
     def GetInfo(self, request: Any, context: Any) -> registration.PluginInfo:
         plugin = self._plugin
         return registration.PluginInfo(
-            type="DevicePlugin", name=plugin.resource, endpoint=plugin.path, supported_versions=plugin.versions
+            type="DevicePlugin",
+            name=plugin.resource,
+            endpoint=plugin.told_path or plugin.path,
+            supported_versions=plugin.versions,
         )
 
     def NotifyRegistrationStatus(self, request: Any, context: Any) -> registration.RegistrationStatusResponse:

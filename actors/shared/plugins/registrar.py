@@ -73,6 +73,8 @@ class Registrar:
             "get plugin info using RPC GetInfo",
             self._stub.GetInfo(registration.InfoRequest(), timeout=scaled(INFO_SECONDS)),
         )
+        if "\0" in found.endpoint:  # no path: each system call would raise ValueError
+            raise PluginError(f"RegisterPlugin error -- the endpoint {found.endpoint!r} is no path of a socket")
         return Plugin(
             socket=self._path,
             kind=found.type,

@@ -243,6 +243,20 @@ async def test_a_resource_whose_name_is_invalid_is_refused_by_both_ways(node: No
         await node.harness.stop()
 
 
+async def test_a_plugin_whose_endpoint_is_no_path_ends_no_other_one(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with node.harness:
+        with node.plugin(by_registry=True, resource=OTHER, told_path="/run/x\0.sock").running() as broken:
+            text = "the endpoint '/run/x\\x00.sock' is no path of a socket"
+            await node.harness.wait(lambda: text in caplog.text, timeout=30)
+            assert not broken.registrations
+            with node.plugin().running() as plugin:
+                await node.join(plugin)
+                await gets_a_device(node, "u")
+        await node.harness.stop()
+
+
 async def test_a_question_that_is_far_too_long_is_refused_and_the_node_takes_only_so_many_resources(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
