@@ -10,12 +10,18 @@ from .actor import AskError, DisposableError, DisposableTimeout
 from .message import Message
 from .process_messages import DisposableResult, RunDisposable
 from .protocol import FORK_SERVER
+from .readable_texts import readable
 from .time_scale import scaled
 
 
 def order_of(function: str, arguments: dict[str, Any], deadline: float) -> RunDisposable:
-    """`deadline`: seconds, not scaled."""
-    return RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))
+    """`deadline`: seconds, not scaled. Raises DisposableError for a text that is not UTF-8: names of files go as bytes
+    (os.fsencode)."""
+    try:
+        encoded = msgspec.msgpack.encode(arguments)
+    except UnicodeEncodeError as error:
+        raise DisposableError(type(error).__name__, f"{readable(error.object)} is not UTF-8") from None
+    return RunDisposable(function, encoded, scaled(deadline))
 
 
 def result_of(answer: Message, function: str, deadline: float) -> Any:

@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from .errors import UNREADABLE, error_reason
+from .readable_texts import readable
 from .unfinished_files import remove_unfinished, temporary_name
 from .unwritten_files import UNWRITTEN
 
@@ -129,8 +130,11 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 def encode_versioned(value: object, version: int) -> bytes:
-    """Encode a value as JSON, with version and checksum."""
-    payload = msgspec.json.encode(value)
+    """Encode a value as JSON, with version and checksum. Lone surrogates in its texts are replaced."""
+    try:
+        payload = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of somebody's file
+        payload = msgspec.json.encode(readable(value))
     return msgspec.json.encode(_Envelope(version, hashlib.sha256(payload).hexdigest(), msgspec.Raw(payload)))
 
 

@@ -22,6 +22,7 @@ import msgspec
 
 from ..errors import UNREADABLE
 from ..message import Message, known_types, registered, type_name
+from ..readable_texts import readable
 
 PIECE, LAST, ACK = 1 << 31, 1 << 30, 1 << 29
 _LENGTH = (1 << 28) - 1
@@ -68,10 +69,13 @@ class Ack(NamedTuple):
 
 
 def encode(sender: str, message: Message, ask: int = 0, answer: int = 0) -> bytes:
-    """The body of a frame. Raises WireError when it is over 64 MiB."""
+    """The body of a frame. Lone surrogates in its texts are replaced. Raises WireError when it is over 64 MiB."""
     kind = type(message)
     name = _names.get(kind) or _names.setdefault(kind, type_name(kind))
-    body = _encoder.encode((sender, name, ask, answer, message))
+    try:
+        body = _encoder.encode((sender, name, ask, answer, message))
+    except UnicodeEncodeError:  # the name of somebody's file: it ends no actor that speaks of it
+        body = _encoder.encode((sender, name, ask, answer, readable(message)))
     if len(body) > MAX_BYTES:
         raise WireError(f"{name} has {len(body)} bytes, more than {MAX_BYTES}")
     return body

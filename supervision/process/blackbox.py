@@ -46,7 +46,9 @@ class BlackBox:
         """In the actor: write the exception, and the type of the current message ('' for none)."""
         text = "".join(traceback.format_exception(error))
         os.ftruncate(self.fd, 0)
-        os.pwrite(self.fd, _MARK + message.encode() + b"\n" + text.encode(errors="replace")[-_LIMIT:], 0)
+        os.pwrite(
+            self.fd, _MARK + message.encode(errors="replace") + b"\n" + text.encode(errors="replace")[-_LIMIT:], 0
+        )
 
     def expect_stacks(self) -> None:
         """Before SIGUSR1: forget the stacks that somebody else's signal has written. An exception stays: an actor may

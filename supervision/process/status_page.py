@@ -109,4 +109,4 @@ class StatusEntry:
 
 def padded(name: str) -> bytes:
     """A message type's name in the form for `StatusEntry.start`."""
-    return name.encode()[:_NAME_BYTES].ljust(_NAME_BYTES, b"\0")
+    return name.encode(errors="replace")[:_NAME_BYTES].ljust(_NAME_BYTES, b"\0")

@@ -5,6 +5,7 @@ Pure, with plain data in and out, so that a disposable process can read a large 
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import msgspec
@@ -131,16 +132,17 @@ def prepare() -> None:
     read_manifest(_SAMPLE, Origin(SOURCE_FILE, "sample", "node"))
 
 
-def read_in_process(path: str, data: bytes, origin: list[Any]) -> dict[str, Any]:
+def read_in_process(path: bytes, data: bytes, origin: list[Any]) -> dict[str, Any]:
     """`read_manifest` of `data`, or of the file at `path`, as plain data: `pods` or `errors`. Raises OSError.
 
-    `origin` has the fields of Origin.
+    `origin` has the fields of Origin, its place as bytes.
     """
     if path:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
+    source, place, node, allow_references = origin
     try:
-        pods = read_manifest(data, Origin(*origin))
+        pods = read_manifest(data, Origin(source, os.fsdecode(place), node, allow_references))
     except ManifestError as error:
         return {"errors": [[each.path, each.text] for each in error.errors]}
     return {"pods": [[pod.uid, pod.full_name, pod.hash, pod.data] for pod in pods]}

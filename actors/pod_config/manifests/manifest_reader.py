@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 
 from actors.shared.config.agent import Agent
@@ -38,8 +39,9 @@ class ManifestReader:
         return read_manifest(body, origin) if body else []
 
     async def _read_in_process(self, path: str, data: bytes, origin: Origin) -> list[StaticPod]:
-        fields = [origin.source, origin.place, origin.node, origin.allow_references]
-        arguments: dict[str, Any] = {"path": path, "data": data, "origin": fields}
+        # as bytes: the name of a file may be no text
+        fields = [origin.source, os.fsencode(origin.place), origin.node, origin.allow_references]
+        arguments: dict[str, Any] = {"path": os.fsencode(path), "data": data, "origin": fields}
         function = f"{read_in_process.__module__}:{read_in_process.__name__}"
         try:
             return from_process(await self._actor.disposable(function, arguments, deadline=PARSE_SECONDS))

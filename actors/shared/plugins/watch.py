@@ -18,6 +18,7 @@ from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 from supervision.errors import error_text
+from supervision.readable_texts import readable
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .identity import PluginIdentity
@@ -213,6 +214,8 @@ class PluginWatch:
         return error
 
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:
+        if readable(path) != path:  # gRPC takes no such address
+            return f"RegisterPlugin error -- the name of the socket {path} is not UTF-8"
         plugin = await self._learn(path) if self._learn is not None and watched.identity.learn() else None
         if plugin is not None and self._is_elsewhere(plugin):
             await self._release(path, watched)

@@ -72,6 +72,19 @@ async def test_a_broken_registration_socket_is_reported_until_it_works(root: Pat
         await harness.stop()
 
 
+async def test_a_socket_whose_name_is_not_utf8_is_reported_and_ends_no_actor(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = root / "plugins_registry"
+    registry.mkdir(exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as unreadable:
+        unreadable.bind(bytes(registry) + b"/\xff.sock")
+        agent = Agent(root_dir=str(root), run_dir=str(root))
+        async with Harness(DeviceManager, name="device_manager", context=agent) as harness:
+            await harness.wait(lambda: ".sock is not UTF-8" in caplog.text, timeout=30)
+            await harness.stop()
+
+
 @pytest.mark.parametrize("removed", ["socket", "directory"])
 async def test_a_removed_registration_socket_is_made_again(root: Path, removed: str) -> None:
     path = root / "device-plugins" / "kubelet.sock"

@@ -330,6 +330,14 @@ async def test_a_large_manifest_is_read_in_a_disposable_process_and_delays_readi
         assert World(harness).pods() == {"web-n1": "busybox"}
 
 
+async def test_a_large_manifest_whose_name_is_not_utf8_is_read_as_others(tmp_path):
+    file = tmp_path / os.fsdecode(b"\xff.yaml")
+    file.write_text(manifest() + "# " + "x" * 100_000 + "\n")
+    async with started(str(tmp_path)) as harness:
+        await harness.wait(lambda: World(harness).pods() == {"web-n1": "busybox"})
+        assert harness.disposed
+
+
 async def test_a_thousand_manifests_are_read_after_the_start_and_large_ones_four_at_a_time(tmp_path, monkeypatch):
     for number in range(1000):
         (tmp_path / f"p{number}.yaml").write_text(manifest(f"p{number}"))

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from supervision.disposable_calls import order_of
+from supervision.errors import DisposableError
 from supervision.fork_server import disposable_process, disposables
 from supervision.fork_server.disposables import (
     ALWAYS_ALLOWED,
@@ -175,3 +177,8 @@ def test_an_actor_is_not_refused_for_the_hangs_of_others(node: Node, monkeypatch
     own = node.answers[-2 * ALWAYS_ALLOWED :]
     assert [answer.kind for answer in own] == [""] * ALWAYS_ALLOWED + ["Refused"] * ALWAYS_ALLOWED
     assert node.disposables.abandoned <= bound + ALWAYS_ALLOWED
+
+
+def test_an_argument_that_is_not_utf8_is_the_failure_of_its_call() -> None:
+    with pytest.raises(DisposableError, match="/m/\N{REPLACEMENT CHARACTER} is not UTF-8"):
+        order_of("a:b", {"path": os.fsdecode(b"/m/\xff")}, 1.0)

@@ -24,6 +24,11 @@ from supervision.unfinished_files import remove_unfinished, temporary_name
 SOURCES = Path(__file__).parents[3]
 
 
+def test_a_state_with_a_name_of_a_file_that_is_not_utf8_is_written():
+    written = encode_versioned({os.fsdecode(b"/m/\xff.yaml"): 1}, 1)
+    assert decode_versioned(written, dict[str, int], 1) == {"/m/\N{REPLACEMENT CHARACTER}.yaml": 1}
+
+
 def test_a_private_file_is_whole_and_for_the_owner_alone(tmp_path):
     path = tmp_path / "a" / "file"
     write_private(path, b"one")

@@ -323,10 +323,10 @@ def test_fields_without_a_model_stay_in_the_pod():
 def test_a_disposable_process_reads_the_same_pods(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(WEB)
-    fields = ["file", ORIGIN.place, "Node-1", False]
-    assert from_process(read_in_process(str(path), b"", fields)) == read_manifest(WEB.encode(), ORIGIN)
+    fields = ["file", ORIGIN.place.encode(), "Node-1", False]
+    assert from_process(read_in_process(bytes(path), b"", fields)) == read_manifest(WEB.encode(), ORIGIN)
     with pytest.raises(ManifestError, match=r"spec.hostNetwok: unknown"):
-        from_process(read_in_process("", BROKEN.encode(), fields))
+        from_process(read_in_process(b"", BROKEN.encode(), fields))
 
 
 values = st.recursive(

@@ -95,6 +95,19 @@ def test_any_body_is_a_frame_or_refused(body: bytes) -> None:
         decode(body)
 
 
+class Named(Message, frozen=True):
+    files: tuple[str, ...]
+    about: dict[str, list[str]]
+    first: Blob
+
+
+def test_the_name_of_a_file_that_is_not_utf8_is_sent_readable() -> None:
+    name = os.fsdecode(b"\xff.yaml")
+    named = decode(encode("pod_config", Named((name, "a"), {name: [name]}, Blob(1, b"\xff")))).message()
+    shown = "\N{REPLACEMENT CHARACTER}.yaml"
+    assert named == Named((shown, "a"), {shown: [shown]}, Blob(1, b"\xff"))
+
+
 def test_an_unknown_type_is_refused_before_it_is_decoded() -> None:
     body = encode("me", Blob(1)).replace(b"Blob", b"Blub")
     with pytest.raises(WireError, match="unknown message type"):

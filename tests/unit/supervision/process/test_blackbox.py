@@ -79,3 +79,8 @@ def test_stacks_after_an_exception_leave_it(box: BlackBox) -> None:
     message, text = box.exception()
     assert (message, "ValueError: short" in text) == ("m.T", True)
     assert box.stacks().endswith("stacks of the hang")
+
+
+def test_a_label_with_the_name_of_a_file_that_is_not_utf8_is_recorded(box: BlackBox) -> None:
+    box.record(os.fsdecode(b"register /p/\xff.sock"), _raised("x"))
+    assert box.exception()[0] == "register /p/?.sock"
