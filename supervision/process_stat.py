@@ -33,6 +33,11 @@ def is_alive(pid: int) -> bool:
     return state(pid) not in ("", "Z")
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether SIGSTOP or a tracer has stopped the process."""
+    return state(pid) in ("T", "t")
+
+
 def start_ticks(pid: int) -> str:
     """The start time in clock ticks since boot, which distinguishes a process from a later one with its PID; '' if
     unknown."""

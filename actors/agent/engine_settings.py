@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from supervision.cli.command import AgentFiles, Context
+    from supervision.cli.agent_files import AgentFiles
+    from supervision.cli.command import Context
     from supervision.cli.command_parser import CommandSettings
     from supervision.cli.health import Reason
     from supervision.protocol import Tree
@@ -26,13 +27,21 @@ def engine_settings(root_dir: str = "") -> CommandSettings:
 
     from .guessed_words import lines_or_namespace
 
-    places = (agent_files, _tree, root_dir or _root_dir(), _policy_file())
-    return CommandSettings(*places, _status_reasons, _advice, _LOGS, lines_or_namespace)
+    return CommandSettings(
+        files_of=agent_files,
+        tree_of=_tree,
+        root_dir=root_dir or _root_dir(),
+        policy_file=_policy_file(),
+        others=_status_reasons,
+        advice=_advice,
+        logs=_LOGS,
+        lines=lines_or_namespace,
+    )
 
 
 def agent_files(arguments: argparse.Namespace) -> AgentFiles:
     from actors.shared.config.paths import run_dir_of, state_dir_of
-    from supervision.cli.command import AgentFiles, LastStart, RefusedStart
+    from supervision.cli.agent_files import AgentFiles, LastStart, RefusedStart
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
     state_dir = Path(state_dir_of(arguments.root_dir))
@@ -55,8 +64,14 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
         refused = refused_starts.last_of(run_dir)
         return None if refused is None else RefusedStart(refused.at, refused.problems)
 
-    files = (Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock")
-    return AgentFiles(*files, of_root, last_start, refused_start)
+    return AgentFiles(
+        run_dir=Path(run_dir),
+        incident_file=state_dir / "incidents.jsonl",
+        lock=state_dir / "lock",
+        run_dir_of_root=of_root,
+        last_start=last_start,
+        refused_start=refused_start,
+    )
 
 
 def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
@@ -67,7 +82,7 @@ def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
 
 def _advice(arguments: argparse.Namespace) -> str:
     from actors.shared.config.paths import DEFAULT_ROOT_DIR
-    from supervision.cli.command import program
+    from supervision.cli.typed_commands import program
 
     place = "" if arguments.root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(arguments.root_dir)}"
     place += f" --run-dir {shlex.quote(arguments.run_dir)}" if arguments.run_dir else ""

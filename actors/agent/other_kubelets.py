@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from actors.container_runtime.processes import commands
 from actors.shared.config.errors import ConfigProblem
-from supervision.cli.command import DEFAULT_ROOT_DIR
+from supervision.cli.typed_commands import DEFAULT_ROOT_DIR
 
 
 def kubelets() -> Iterator[tuple[int, str]]:

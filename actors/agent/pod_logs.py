@@ -49,7 +49,7 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods.add_argument(
         "--tail", type=last_lines, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines"
     )
-    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
+    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.files_of))
 
 
 def _moment(text: str) -> float:

@@ -27,9 +27,10 @@ from actors.shared.config.url_passwords import without_passwords
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import ends_with_parent
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
-from supervision.cli.command import REFUSED, USAGE, as_root, as_typed
+from supervision.cli.command import REFUSED, USAGE
 from supervision.cli.document import document_text
 from supervision.cli.text import folded, plain, terminal_columns
+from supervision.cli.typed_commands import as_root, as_typed
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
@@ -134,7 +135,7 @@ def run(words: Sequence[str]) -> int:
     finally:
         _stop(process)
     if failed and not outcomes and os.geteuid() != 0:
-        text = f"an agent mostly needs root, and this one ran with uid {os.geteuid()}: try {as_root(agent.root_dir)}"
+        text = f"an agent mostly needs root, and this one ran with uid {os.geteuid()}: try `{as_root(agent.root_dir)}`"
         sys.stderr.write(f"error: {text}\n")
     if outcomes or form:
         _show(outcomes, form)
@@ -158,7 +159,7 @@ def _not_permitted(root_dir: str) -> str:
     place = nearest_directory(root_dir)
     if os.access(place, os.W_OK | os.X_OK):
         return ""
-    return f"permission denied: {place} is another user's; try {as_root(root_dir)}"
+    return f"permission denied: {place} is another user's; try `{as_root(root_dir)}`"
 
 
 def _holder(directory: str) -> int:

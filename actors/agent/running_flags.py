@@ -15,7 +15,8 @@ from actors.shared.config.errors import MASKED
 from actors.shared.config.flags import parsing
 from actors.shared.config.paths import default_root_dir
 from actors.shared.config.url_passwords import lacks_password
-from supervision.cli.command import NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import NOT_RUNNING, REFUSED, CommandError, Context
 from supervision.protocol import Tree
 from supervision.time_scale import scaled
 
@@ -32,7 +33,7 @@ def of_agent(flagz: Flagz) -> list[str]:
 
 def of_last_start(context: Context) -> list[str]:
     """The flags with which the agent that does not run was started last; empty if they are not known."""
-    last = context.where.last_start()
+    last = context.files.last_start()
     if last is None or not last.flags:
         return []
     named = any(flag.startswith("--root-dir=") for flag in last.flags)
@@ -90,7 +91,7 @@ def as_started(
             yield CommandLine(words)
             return
         known = of_last_start(context)
-        with where_it_started(None, last.directory if (last := context.where.last_start()) else ""):
+        with where_it_started(None, last.directory if (last := context.files.last_start()) else ""):
             if known:
                 notes.write(f"note: no agent runs; with the flags of its last start: {shlex.join(known)}\n")
             else:

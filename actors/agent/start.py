@@ -156,9 +156,9 @@ def _refuse(problems: list[str], argv: Sequence[str]) -> int:
         sys.stderr.write(f"error: {plain(problem)}\n")
     why = ""
     if os.geteuid() != 0 and not set(RUN_ONCE_FLAGS) <= set(sys.argv):  # `run-once` names its own command
-        from supervision.cli.command import as_root
+        from supervision.cli.typed_commands import as_root
 
-        why = f"; it needs root, and runs with uid {os.geteuid()}: try {as_root(default_root_dir())}"
+        why = f"; it needs root, and runs with uid {os.geteuid()}: try `{as_root(default_root_dir())}`"
     sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}{why}\n")
     return EXIT_REFUSED
 

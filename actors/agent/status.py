@@ -177,7 +177,7 @@ def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterat
 def _managed_runtime(context: Context) -> ManagedRuntime:
     """Where it would be: whether there is one, the tree says."""
     state_dir = state_dir_of(context.arguments.root_dir)
-    return ManagedRuntime(root=f"{state_dir}/{MANAGED_ROOT}", state=managed_state_dir(str(context.where.run_dir)))
+    return ManagedRuntime(root=f"{state_dir}/{MANAGED_ROOT}", state=managed_state_dir(str(context.files.run_dir)))
 
 
 def _managed_program(tree: Tree) -> ActorState | None:

@@ -44,8 +44,9 @@ def run(words: list[str]) -> int:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import run as run_config
         from actors.shared.config.commands import take_form
-        from supervision.cli.command import CommandError, as_typed
+        from supervision.cli.command import CommandError
         from supervision.cli.document import error_text
+        from supervision.cli.typed_commands import as_typed
 
         try:
             return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})

@@ -22,8 +22,9 @@ from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import agent_flags
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
 from actors.shared.kube.times import rfc3339
-from supervision.cli.command import REFUSED, CommandError, as_root
+from supervision.cli.command import REFUSED, CommandError
 from supervision.cli.document import document_text
+from supervision.cli.typed_commands import as_root
 
 from .trial import entry_text
 
@@ -101,7 +102,7 @@ def _readable(flags: list[str]) -> ConfigCheckpoints:
     except FileNotFoundError:
         pass
     except PermissionError:
-        text = f"permission denied: {directory} is another user's; try {as_root(own['root-dir'])}"
+        text = f"permission denied: {directory} is another user's; try `{as_root(own['root-dir'])}`"
         raise CommandError(REFUSED, text) from None
     except OSError as error:
         raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}")]) from None

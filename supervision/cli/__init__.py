@@ -3,9 +3,10 @@
 They ask the fork server, which answers without asking any actor: they work while actors are hung or the root is dead.
 Nothing heavy is imported here.
 
+agent_files.py     the files of an agent that the subcommands read, and the agents beside it
 answers.py         asks several actors; some may not answer
 argument_types.py  types of arguments, for argparse: a number, a duration, a count of lines
-command.py         the common part of all subcommands: finding the agent, asking it, showing results and errors
+command.py         a call of a subcommand: its agent, which it asks, its results, its errors and exit codes
 command_parser.py  adds a subcommand to the parser, with the options that all subcommands have
 document.py        answers for programs, as JSON or YAML
 health.py          whether the agent is ready, degraded or down, and why
@@ -18,7 +19,6 @@ logs.py            `supervise logs`: the lines of one actor, or of a supervisor 
 parser.py          the parser of `supervise` and of each subcommand
 policy.py          `supervise policy`: the policies in force (`show`), and all errors of a policy file before it is used
 subcommands.py     puts the subcommands on an application's argument parser
-remedy.py          what mends a problem, as the user must type it
 signals.py         which processes a signal has stopped
 status.py          `supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code
 stop.py            `supervise stop`: stops the agent in order and waits until it has ended
@@ -29,4 +29,5 @@ top_frame.py       what `supervise top` shows at one moment: lines of styled pie
 top_keys.py        the actions of the keys of `supervise top`: a table for each mode, pure
 top_screen.py      the terminal of `supervise top`: reads single keys, colours with rich if that is installed
 tree.py            `supervise tree`: every actor with its process, as a tree
+typed_commands.py  `supervise` commands in texts, as the user of this process must type them
 """

@@ -7,20 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .agent_files import AgentFiles, default_files
 from .argument_types import directory, last_lines, positive
-from .command import (
-    DEFAULT_ROOT_DIR,
-    USAGE,
-    AgentFiles,
-    CommandError,
-    Context,
-    Run,
-    TreeOf,
-    default_files,
-    execute,
-)
+from .command import USAGE, CommandError, Context, Run, TreeOf, execute
 from .document import FORMS
 from .parser import CODES, CommandHelp, epilog
+from .typed_commands import DEFAULT_ROOT_DIR
 
 if TYPE_CHECKING:
     from .status import Others
@@ -32,7 +24,7 @@ _ANSWER_SECONDS = 5.0
 class CommandSettings:
     """The application's input to the subcommands."""
 
-    where: Callable[[argparse.Namespace], AgentFiles] = default_files
+    files_of: Callable[[argparse.Namespace], AgentFiles] = default_files
     tree_of: TreeOf | None = None
     """None: there is no `policy check`."""
     root_dir: str = DEFAULT_ROOT_DIR
@@ -91,7 +83,7 @@ def command_parser(
         metavar="S",
         help="seconds to wait for an answer (default: 5)" if asks else argparse.SUPPRESS,
     )
-    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
+    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.files_of))
     return parser
 
 

@@ -46,22 +46,22 @@ class TreeHealth(msgspec.Struct, frozen=True):
 def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] = ()) -> TreeHealth:
     """The health of the agent: ready without a reason, down with a reason that is `down`, else degraded. `stopped`:
     pids of processes that a signal has stopped. `others`: the reasons that the application knows."""
-    reasons = [*of_tree(tree, stopped), *others]
+    reasons = [*reasons_of_tree(tree, stopped), *others]
     if any(reason.down for reason in reasons):
         return TreeHealth("down", reasons)
     return TreeHealth("degraded" if reasons else "ready", reasons)
 
 
-def of_actors(tree: Tree, stopped: Collection[int] = ()) -> Verdict:
+def verdict_of_actors(tree: Tree, stopped: Collection[int] = ()) -> Verdict:
     """The state of the actors alone; outside services that do not answer do not count."""
     return decide(msgspec.structs.replace(tree, troubles=[]), stopped).state
 
 
-def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
+def reasons_of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
     """The problems that the fork server knows of."""
     if tree.state in ("starting", "stopping"):
         yield Reason("agent", f"it is {tree.state}", remedy="supervise tree")
-    actor_reasons = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
+    actor_reasons = [reason for actor in tree.actors for reason in _reasons_of_actor(actor, stopped)]
     yield from actor_reasons
     if tree.state == "degraded" and not actor_reasons:
         yield Reason("agent", "a part of it is not in service", remedy="supervise tree")
@@ -69,10 +69,10 @@ def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
         text = f"{tree.abandoned} processes do not end on SIGKILL: they wait in the kernel"
         yield Reason("agent", text, remedy=_STUCK)
     for trouble in tree.troubles:
-        yield of_trouble(trouble)
+        yield _reason_of_trouble(trouble)
 
 
-def of_trouble(trouble: Trouble) -> Reason:
+def _reason_of_trouble(trouble: Trouble) -> Reason:
     """An outside service that does not answer."""
     return Reason(
         trouble.service,
@@ -91,7 +91,7 @@ def unserved_seconds(actor: ActorState) -> float:
     return actor.stopping_seconds if actor.state == "stopping" else actor.uptime
 
 
-def is_unhealthy(actor: ActorState) -> str:
+def symptom(actor: ActorState) -> str:
     """The problem of an actor in service, by its last heartbeat or an injected fault: `busy 3s`, `silent 7s`, `slow
     injected`; '' for nothing."""
     if is_silent(actor):
@@ -101,13 +101,13 @@ def is_unhealthy(actor: ActorState) -> str:
     return f"{', '.join(one.fault for one in actor.injected)} injected" if actor.injected else ""
 
 
-def _of_fault(name: str, injected: LastingFault) -> Reason:
+def _reason_of_fault(name: str, injected: LastingFault) -> Reason:
     left = "" if injected.seconds_left is None else f" {duration(injected.seconds_left)} more"
     text = f"{injected.fault} was injected, and lasts{left}"
     return Reason(name, text, remedy=f"supervise inject {name} crash")
 
 
-def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
+def _reasons_of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
     down, look = actor.name == ROOT, f"supervise incidents {actor.name} --full"
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
     if actor.is_over:
@@ -126,7 +126,7 @@ def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
         return [Reason(actor.name, text, down, f"wait until it is replaced; {look}: what it did")]
     if actor.injected:
-        return [_of_fault(actor.name, fault) for fault in actor.injected]
+        return [_reason_of_fault(actor.name, fault) for fault in actor.injected]
     if actor.gave_up and actor.gave_up_age < GAVE_UP_SECONDS:
         text = f"gave up {duration(actor.gave_up_age)} ago, and was started again with all below it"
         return [Reason(actor.name, text, remedy=look)]

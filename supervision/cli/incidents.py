@@ -39,7 +39,7 @@ def run(context: Context) -> int:
     except OSError as error:
         raise _unreadable(context, path, error) from None
     waiting = unwritten(context) if tree else UnwrittenIncidents()
-    spare = SpareIncidents(None if tree or arguments.file else context.where.run_dir / SPARE_NAME)
+    spare = SpareIncidents(None if tree or arguments.file else context.files.run_dir / SPARE_NAME)
     recorded = [*reading.incidents, *waiting.incidents, *spare.kept(path)]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
     known += [incident.actor for incident in recorded]
@@ -89,7 +89,7 @@ def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequ
 
 
 def _unreadable(context: Context, path: Path, error: OSError) -> CommandError:
-    hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
+    hint = f"; try `{context.as_root()}`" if isinstance(error, PermissionError) else ""
     if error.errno == errno.EFBIG:
         hint = f": the agent keeps at most {MAX_BYTES >> 20} MiB in it, so move away what was written by another"
     return CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}")
@@ -101,7 +101,7 @@ def incident_file(context: Context) -> Path:
 
 
 def _path(context: Context, tree: Tree | None) -> Path:
-    return Path(tree.incident_file) if tree and tree.incident_file else context.where.incident_file
+    return Path(tree.incident_file) if tree and tree.incident_file else context.files.incident_file
 
 
 def _tree(context: Context) -> Tree | None:

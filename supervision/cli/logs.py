@@ -124,7 +124,7 @@ def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]
 def _of_last_start(context: Context, error: CommandError) -> tuple[Source, str, str]:
     """The log of the agent that does not run any more, or does not answer. Raises the error if none is known."""
     follow: bool = context.arguments.follow
-    last = context.where.last_start() if error.code in (NOT_RUNNING, NO_ANSWER) else None
+    last = context.files.last_start() if error.code in (NOT_RUNNING, NO_ANSWER) else None
     if last is None or not last.log_file or (follow and error.code == NOT_RUNNING):
         raise error
     text = f"{error}; this is {last.log_file}"

@@ -1,25 +1,13 @@
-"""The processes that a signal has stopped, from /proc."""
+"""The processes that a signal has stopped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
+from ..process_stat import is_stopped
 from ..protocol import ActorState
 
 
-def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:
-    """The pids of the processes that SIGSTOP or a debugger has stopped."""
-    return {actor.pid for actor in actors if actor.pid and is_stopped(actor.pid, proc)}
-
-
-def is_stopped(pid: int, proc: Path = Path("/proc")) -> bool:
-    """Whether SIGSTOP or a debugger has stopped the process."""
-    return _state(proc / str(pid) / "stat") in ("T", "t")
-
-
-def _state(stat: Path) -> str:
-    try:
-        return stat.read_text(errors="replace").rpartition(") ")[2][:1]
-    except OSError:
-        return ""  # it has just ended: the fork server knows
+def stopped_by_signal(actors: Iterable[ActorState]) -> set[int]:
+    """The pids of the processes that SIGSTOP or a tracer has stopped."""
+    return {actor.pid for actor in actors if actor.pid and is_stopped(actor.pid)}

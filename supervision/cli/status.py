@@ -12,10 +12,10 @@ import msgspec
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
 from .health import Reason, TreeHealth, decide, unserved_seconds
-from .remedy import typed
 from .signals import stopped_by_signal
 from .text import duration, terminal_columns, wrapped
 from .tree import figures
+from .typed_commands import remedy_as_typed
 
 Others = Callable[[Context, Tree], Iterable[Reason]]
 """Returns the problems that the application knows of, for a running tree. Raises CommandError."""
@@ -30,7 +30,7 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
         tree = context.tree(memory=True)
     except CommandError as error:
         state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
-        refused = context.where.refused_start() if error.code == NOT_RUNNING else None
+        refused = context.files.refused_start() if error.code == NOT_RUNNING else None
         starts = [Reason(LAST_START, f"refused: {problem}") for problem in (refused.problems if refused else ())]
         columns = terminal_columns(sys.stdout)
         lines = [
@@ -76,7 +76,7 @@ def _lines(reasons: Iterable[Reason], remedy: str, columns: int) -> Iterator[str
 def _as_typed(health: TreeHealth, root_dir: str) -> TreeHealth:
     """The same with the commands of the remedies as the user types them."""
     reasons = [
-        msgspec.structs.replace(reason, remedy=typed(reason.remedy, root_dir)) if reason.remedy else reason
+        msgspec.structs.replace(reason, remedy=remedy_as_typed(reason.remedy, root_dir)) if reason.remedy else reason
         for reason in health.reasons
     ]
     return TreeHealth(health.state, reasons)

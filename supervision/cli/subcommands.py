@@ -2,7 +2,7 @@
 
 parser = argparse.ArgumentParser(prog="supervise")
 subcommands = parser.add_subparsers(required=True)
-register(subcommands, CommandSettings(where=..., tree_of=..., policy_file=...))
+register(subcommands, CommandSettings(files_of=..., tree_of=..., policy_file=...))
 arguments = parser.parse_args()
 sys.exit(arguments.execute(arguments))
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..protocol import ActorState, Tree
-from .health import is_unhealthy, of_actors
+from .health import symptom, verdict_of_actors
 from .text import branches, duration, size
 from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
@@ -43,13 +43,13 @@ class Column(NamedTuple):
 
 def state_style(row: Row) -> str:
     """The style of a cell in the column STATE."""
-    if is_unhealthy(row.actor):
+    if symptom(row.actor):
         return "bad"
     return _STATE_STYLES.get(row.actor.state, "bad")
 
 
 def _state(row: Row) -> str:
-    return is_unhealthy(row.actor) or row.actor.state
+    return symptom(row.actor) or row.actor.state
 
 
 def _work(row: Row) -> str:
@@ -157,7 +157,7 @@ def cut(line: Line, width: int) -> Line:
 def _headline(tree: Tree, view: TopView) -> Line:
     if view.silence:
         return [("warning", f"no answer; {duration(view.silent_seconds)} ago"), ("", f": {figures(tree)}")]
-    state = of_actors(tree)
+    state = verdict_of_actors(tree)
     return [("good" if state == "ready" else "warning", f"actors {state}"), ("", f": {figures(tree)}")]
 
 

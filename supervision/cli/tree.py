@@ -10,7 +10,7 @@ import msgspec
 from ..protocol import FORK_SERVER, ROOT, ActorState, Tree
 from .command import OK, Context
 from .document import WIDE
-from .health import is_unhealthy, of_actors
+from .health import symptom, verdict_of_actors
 from .signals import stopped_by_signal
 from .text import branches, duration, narrow_table, size, terminal_columns, wrapped
 
@@ -53,7 +53,7 @@ def is_of(name: str, wanted: str) -> bool:
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:
     """The actors and the fork server in one line. It counts only actors, because the node may be degraded for reasons
     that only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
-    return f"actors {of_actors(tree, stopped)}: {figures(tree)}"
+    return f"actors {verdict_of_actors(tree, stopped)}: {figures(tree)}"
 
 
 def figures(tree: Tree) -> str:
@@ -69,7 +69,7 @@ def figures(tree: Tree) -> str:
 def row(name: str, actor: ActorState, stopped: Collection[int] = ()) -> tuple[str, ...]:
     """`name`: as drawn. `stopped`: pids of processes that a signal has stopped."""
     state: str = actor.state
-    if since := "stopped" if actor.pid in stopped else is_unhealthy(actor):
+    if since := "stopped" if actor.pid in stopped else symptom(actor):
         state += f" ({since})"
     return (
         name,

@@ -115,7 +115,7 @@ class Watch:
             return
         if silent <= scaled(_DISK_SECONDS) and process_stat.state(process.pid) == "D":
             return  # it waits for a disk; a kill takes effect no sooner
-        if child.policy.busy_seconds and process.status_entry.busy_since and not is_stopped(process.pid):
+        if child.policy.busy_seconds and process.status_entry.busy_since and not process_stat.is_stopped(process.pid):
             return  # `_check_busy` covers this
         self.end_hung(child, f"no heartbeat for {silent:.1f} s")
 
@@ -142,7 +142,7 @@ class Watch:
         process = child.process
         if not process.pid:
             return  # a signal to pid 0 would go to the fork server's own group
-        if is_stopped(process.pid):
+        if process_stat.is_stopped(process.pid):
             process.found_stopped()
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
@@ -176,11 +176,6 @@ class Watch:
         if used > ceiling:
             text = f"{used / _MIB:.0f} MiB, more than the {child.policy.memory_mib} MiB allowed"
             self._kill(child, "memory", text)
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether a process is stopped by a signal or a tracer."""
-    return process_stat.state(pid) in ("T", "t")
 
 
 def rss(pid: int) -> int:

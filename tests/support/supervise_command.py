@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervision.cli.command import AgentFiles
+from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command_parser import CommandSettings
 from supervision.cli.parser import CommandParser
 from supervision.cli.streams import guarded

@@ -18,8 +18,8 @@ from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
-from supervision.cli.command import RefusedStart
-from supervision.cli.health import of_actors, of_tree
+from supervision.cli.agent_files import RefusedStart
+from supervision.cli.health import reasons_of_tree, verdict_of_actors
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
@@ -52,7 +52,7 @@ def tree(found: Tree, stopped: Collection[int] = ()) -> Iterator[Finding]:
     """`stopped`: pids of processes that a signal has stopped."""
     away = [actor for actor in found.actors if actor.state != "running"]
     if away:
-        state = of_actors(found, stopped)
+        state = verdict_of_actors(found, stopped)
         yield failure("agent", f"{state}: {'; '.join(map(line, away))}", "supervise incidents --full")
     concerns = [*_concerns(found, stopped), *_pod_network(found)]
     yield from concerns
@@ -68,7 +68,7 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
     """The findings of `supervise status` about the tree, without those that other checks cover and those about actors
     that are not in service."""
     away = {str(actor.name) for actor in found.actors if actor.state != "running"}
-    for reason in of_tree(found, stopped):
+    for reason in reasons_of_tree(found, stopped):
         if reason.subject in _LOOKED_AT or reason.subject in away:
             continue
         if is_port(reason.subject):

@@ -24,21 +24,13 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.loading import load
 from supervision import time_scale
+from supervision.cli.agent_files import neighbours
 from supervision.cli.answers import Answers
-from supervision.cli.command import (
-    DEFAULT_ROOT_DIR,
-    NO_ANSWER,
-    NOT_RUNNING,
-    NOT_WELL,
-    OK,
-    CommandError,
-    Context,
-    neighbours,
-)
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
 from supervision.cli.document import document_text
-from supervision.cli.remedy import typed
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import plain, terminal_columns, wrapped
+from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, remedy_as_typed
 from supervision.errors import error_text
 from supervision.protocol import Tree, Trouble
 
@@ -61,7 +53,7 @@ def run(context: Context) -> int:
 
     def shown() -> Iterator[Finding]:
         for each in findings(context):
-            finding = msgspec.structs.replace(each, remedy=typed(each.remedy, root_dir))
+            finding = msgspec.structs.replace(each, remedy=remedy_as_typed(each.remedy, root_dir))
             found.append(finding)
             if finding.level is not Level.OK or context.arguments.all:
                 yield finding
@@ -124,7 +116,7 @@ def findings(context: Context) -> Iterator[Finding]:
         yield from agent_checks.tree(tree, stopped_by_signal(tree.actors))
     flagz = _flagz(context, tree)
     words = _words(context, tree, flagz)
-    last = None if context.arguments.flags or tree is not None else context.where.last_start()
+    last = None if context.arguments.flags or tree is not None else context.files.last_start()
     with where_it_started(None if context.arguments.flags else tree, last.directory if last is not None else ""):
         warnings, problems = validate(words)
         agent = _load_agent(words) or (None if flagz is None else _load_agent(words, in_force=True))
@@ -132,7 +124,7 @@ def findings(context: Context) -> Iterator[Finding]:
     if not running:
         judged = agent or (part and part.agent)
         prevented = [*map(str, problems), *(_prevented(judged) if judged else ())]
-        yield from agent_checks.not_running(context.where.refused_start(), _start_words(context), prevented)
+        yield from agent_checks.not_running(context.files.refused_start(), _start_words(context), prevented)
     yield from _configuration(context, flagz, warnings, problems)
     if part is not None:
         agent = part.agent
@@ -180,7 +172,7 @@ def _host(
 
 
 def _shared_runtime(agent: Agent, context: Context) -> Iterator[Finding]:
-    return shared_runtime.shared(agent, (other for _, other in neighbours(context.where.run_dir)))
+    return shared_runtime.shared(agent, (other for _, other in neighbours(context.files.run_dir)))
 
 
 def _prevented(agent: Agent) -> list[str]:

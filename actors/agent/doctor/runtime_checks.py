@@ -27,8 +27,8 @@ from actors.shared.cri.program_log import without_cri
 from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, of_runtime, turn_on_cri
 from actors.shared.cri.stats import ImageFileSystems
 from actors.shared.linux.listener_pid import listener_pid
-from supervision.cli.signals import is_stopped
 from supervision.errors import UNREADABLE
+from supervision.process_stat import is_stopped
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok

@@ -12,9 +12,10 @@ import msgspec
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.image_manager.messages import IMAGE_MANAGER, GetPendingImages, PendingImages
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
-from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context, as_typed
+from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context
 from supervision.cli.document import WIDE
 from supervision.cli.text import terminal_columns
+from supervision.cli.typed_commands import as_typed
 from supervision.protocol import Tree
 
 from . import event_rows

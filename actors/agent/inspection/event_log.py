@@ -52,7 +52,7 @@ def events_in_log(context: Context, tree: Tree | None, error: CommandError) -> E
     asked; raised if no log is known or it cannot be read."""
     now = time.time()
     if tree is None:
-        last = context.where.last_start()
+        last = context.files.last_start()
         file = "" if last is None else last.log_file
     else:
         file = file_of(tree)

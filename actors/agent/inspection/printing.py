@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, CommandError, Context, as_typed
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, CommandError, Context
 from supervision.cli.document import YAML, document_text
 from supervision.cli.text import plain
+from supervision.cli.typed_commands import as_typed
 
 WATCH_SECONDS: Final = 1.0
 

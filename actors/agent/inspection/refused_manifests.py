@@ -22,7 +22,7 @@ def refused_without_agent(context: Context) -> list[str]:
     from actors.shared.config.errors import ConfigErrors
     from actors.shared.config.loading import load
 
-    last = context.where.last_start()
+    last = context.files.last_start()
     if last is None or not last.flags:
         return []
     with where_it_started(None, last.directory):

@@ -14,9 +14,9 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide
 from supervision.cli.incidents import incident_file, unwritten
-from supervision.cli.remedy import typed
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
+from supervision.cli.typed_commands import remedy_as_typed
 from supervision.faults import EXPLAINED
 from supervision.incidents.incident import Incident, read
 from supervision.protocol import GetMessageFlow, MessageFlowCounts, Tree
@@ -58,7 +58,7 @@ class AgentQueries:
         root_dir = self._context.arguments.root_dir
         return {
             "state": health.state,
-            "reasons": [{"text": str(one), "remedy": typed(one.remedy, root_dir)} for one in health.reasons],
+            "reasons": [{"text": str(one), "remedy": remedy_as_typed(one.remedy, root_dir)} for one in health.reasons],
         }
 
     def messages(self) -> dict[str, Any]:

@@ -231,4 +231,4 @@ def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:
 
 
 def _permission_text(path: object, context: Context) -> str:
-    return f"permission denied: {path} is another user's; try {context.as_root()}"
+    return f"permission denied: {path} is another user's; try `{context.as_root()}`"

@@ -21,8 +21,9 @@ from actors.shared.config.loading import load
 from actors.shared.config.start import start_records
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
+from supervision.cli.agent_files import AgentFiles
 from supervision.cli.argument_types import since
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, AgentFiles, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE, CommandError, Context
 from supervision.protocol import ActorState, Tree
 
 

@@ -13,7 +13,8 @@ import pytest
 from actors.agent.running_flags import as_started, of_agent, where_it_started
 from actors.config_controller.messages import Flagz, GetFlagz
 from actors.shared.config.errors import MASKED
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, LastStart
+from supervision.cli.agent_files import AgentFiles, LastStart
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
 from supervision.protocol import Tree
 
 

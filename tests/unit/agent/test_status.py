@@ -24,7 +24,8 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.cri.remedies import of_runtime
-from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import Reason
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority

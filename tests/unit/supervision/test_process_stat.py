@@ -39,12 +39,13 @@ def test_a_stopped_process_is_alive_and_a_zombie_is_not() -> None:
         assert process_stat.is_alive(child.pid)
         os.kill(child.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, child.pid, os.WSTOPPED)
-        assert process_stat.state(child.pid) == "T"
+        assert process_stat.is_stopped(child.pid)
         assert process_stat.is_alive(child.pid)
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert process_stat.state(child.pid) == "Z"
         assert not process_stat.is_alive(child.pid)
+        assert not process_stat.is_stopped(child.pid)
     finally:
         child.kill()
         child.wait()

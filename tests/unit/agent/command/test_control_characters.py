@@ -13,7 +13,8 @@ import pytest
 from actors.agent.doctor import command as doctor
 from actors.agent.doctor.finding import failure
 from actors.agent.run_once import RunPodResult, _show
-from supervision.cli.command import AgentFiles, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import Context
 
 ROOT = Path(__file__).parents[4]
 CLEAR = "\x1b[2J"

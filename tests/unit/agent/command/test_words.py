@@ -16,8 +16,9 @@ import pytest
 from actors.agent.subcommands import parser_of, run
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of
-from supervision.cli import command as cli_command
-from supervision.cli.command import NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, RefusedStart
+from supervision.cli import agent_files
+from supervision.cli.agent_files import AgentFiles, RefusedStart
+from supervision.cli.command import NOT_RUNNING, REFUSED, CommandError, Context
 from supervision.cli.status import run as run_status
 from supervision.protocol import Tree
 
@@ -69,9 +70,9 @@ def test_the_command_for_root_has_the_directory_that_sudo_would_forget(monkeypat
     arguments = argparse.Namespace(root_dir="/a b", run_dir="", output="text")
     context = Context(arguments, lambda arguments: AgentFiles(Path("/nowhere"), Path("/nowhere/incidents")))
     monkeypatch.setattr(sys, "argv", ["/usr/bin/supervise", "pods", "-o", "wide"])
-    assert context.as_root() == "`sudo supervise pods -o wide --root-dir '/a b'`"
+    assert context.as_root() == "sudo supervise pods -o wide --root-dir '/a b'"
     monkeypatch.setattr(sys, "argv", [".venv/bin/supervise", "pods", "--root-dir=/a b"])
-    assert context.as_root() == "`sudo .venv/bin/supervise pods '--root-dir=/a b'`"
+    assert context.as_root() == "sudo .venv/bin/supervise pods '--root-dir=/a b'"
 
 
 def test_an_option_in_place_of_a_command_gets_a_hint() -> None:
@@ -132,13 +133,13 @@ def test_agents_on_other_directories_are_suggested_when_there_is_none_here(
     for name in ("troupelet-a", "troupelet-b", "other-c"):
         (tmp_path / name).mkdir()
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[], incident_file="/demo/troupelet/incidents.jsonl")
-    monkeypatch.setattr(cli_command, "_tree_of", lambda path: found if path.name != "troupelet-b" else None)
+    monkeypatch.setattr(agent_files, "_tree_of", lambda path: found if path.name != "troupelet-b" else None)
     arguments = argparse.Namespace(root_dir="/var/lib/k", run_dir="", output="text", timeout=1.0)
     where = AgentFiles(tmp_path / "troupelet", Path("/var/lib/k/troupelet/incidents.jsonl"))
     text = str(Context(arguments, lambda _: where).not_running())
     assert text.endswith("`supervise start --root-dir /var/lib/k`; elsewhere one runs: --root-dir /demo")
     spaced = msgspec.structs.replace(found, incident_file="/a b/troupelet/incidents.jsonl")
-    monkeypatch.setattr(cli_command, "_tree_of", lambda path: spaced if path.name != "troupelet-b" else None)
+    monkeypatch.setattr(agent_files, "_tree_of", lambda path: spaced if path.name != "troupelet-b" else None)
     assert str(Context(arguments, lambda _: where).not_running()).endswith("elsewhere one runs: --root-dir '/a b'")
 
 

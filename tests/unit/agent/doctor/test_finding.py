@@ -9,7 +9,8 @@ import pytest
 from actors.agent.doctor.command import run
 from actors.agent.doctor.finding import warning
 from actors.agent.subcommands import parser_of
-from supervision.cli.command import AgentFiles, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import Context
 
 
 @pytest.mark.parametrize("given", [True, False])

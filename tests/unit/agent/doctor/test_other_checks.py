@@ -34,7 +34,8 @@ from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, RefusedStart
+from supervision.cli.agent_files import AgentFiles, RefusedStart
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
 from supervision.cli.health import decide
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
@@ -422,7 +423,7 @@ def test_a_missing_file_is_reported_once(tmp_path: Path) -> None:
             root_dir=str(tmp_path),
             flags=[f"--{name}={tmp_path}/{name}" for name in ("client-ca-file", "tls-cert-file", "kubeconfig")],
         )
-        where = AgentFiles(tmp_path, tmp_path)
+        files = AgentFiles(tmp_path, tmp_path)
 
         def tree(self) -> Tree:
             raise CommandError(NOT_RUNNING, "no agent is running")

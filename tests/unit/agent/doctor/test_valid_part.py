@@ -13,7 +13,8 @@ from actors.agent.doctor.command import findings
 from actors.agent.doctor.finding import Finding, Level
 from actors.agent.doctor.valid_part import valid_part
 from actors.agent.validation import validate
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context, LastStart
+from supervision.cli.agent_files import AgentFiles, LastStart
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
 from supervision.protocol import Tree
 
 HOST = ("container runtime", "kernel", "cgroups", "swap", "disk")
@@ -35,7 +36,7 @@ def found(tmp_path: Path, *flags: str, code: int = NOT_RUNNING, last: LastStart 
 
     class NoAnswer:
         arguments = argparse.Namespace(root_dir=str(tmp_path), flags=list(flags))
-        where = AgentFiles(tmp_path, tmp_path, last_start=lambda: last)
+        files = AgentFiles(tmp_path, tmp_path, last_start=lambda: last)
 
         def tree(self) -> Tree:
             raise CommandError(code, "no answer")

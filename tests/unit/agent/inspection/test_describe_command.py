@@ -13,7 +13,8 @@ from actors.agent.inspection.event_log import EventsInLog
 from actors.agent.inspection.node_pods import NodePods
 from actors.agent.inspection.node_view import NodeSight
 from actors.api_clients.event_client.messages import RecentEvents
-from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import NOT_RUNNING, CommandError, Context
 from supervision.protocol import ActorState, Tree
 
 

@@ -14,7 +14,8 @@ from actors.agent.inspection.event_log import events_in_log, events_of
 from actors.api_clients.event_client.event_history import EventHistory
 from actors.api_clients.event_client.event_text import log_text
 from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
-from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context, LastStart
+from supervision.cli.agent_files import AgentFiles, LastStart
+from supervision.cli.command import NOT_RUNNING, CommandError, Context
 from supervision.logs import JsonFormatter, KlogFormatter
 
 NOW = 1_800_000_000.0

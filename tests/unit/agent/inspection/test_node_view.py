@@ -11,7 +11,8 @@ from actors.agent.inspection import node_view
 from actors.agent.inspection.describe_command import describe
 from actors.agent.inspection.node_pods import NodePods
 from actors.agent.inspection.node_view import NodeSight, view
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
 
 POD = {
     "metadata": {"name": "web-n1", "namespace": "shop", "uid": "u"},

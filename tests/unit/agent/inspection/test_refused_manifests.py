@@ -11,7 +11,8 @@ import pytest
 from actors.agent.inspection.chosen_pod import pod_of
 from actors.agent.inspection.node_pods import NodePods
 from actors.agent.inspection.refused_manifests import names_in_refused, refused_without_agent
-from supervision.cli.command import REFUSED, AgentFiles, CommandError, Context, LastStart
+from supervision.cli.agent_files import AgentFiles, LastStart
+from supervision.cli.command import REFUSED, CommandError, Context
 
 BAD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, imag: x}]}\n"
 

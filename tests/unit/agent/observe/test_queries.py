@@ -33,6 +33,6 @@ def test_the_record_is_shown_whether_or_not_the_agent_answers(code: int, tmp_pat
 
     path = tmp_path / "incidents.jsonl"
     Incidents(path).opened(Exited("pleg", 1, 7, 9, "signal"))
-    context = SimpleNamespace(tree=nobody, ask=nobody, where=SimpleNamespace(incident_file=path))
+    context = SimpleNamespace(tree=nobody, ask=nobody, files=SimpleNamespace(incident_file=path))
     queries = AgentQueries(cast(Context, context), lambda *_: (), read_only=True)
     assert [incident["actor"] for incident in queries.incidents()] == ["pleg"]

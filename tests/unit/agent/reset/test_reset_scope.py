@@ -23,7 +23,8 @@ from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import managed_state_dir, run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
-from supervision.cli.command import AgentFiles, Context
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import Context
 from supervision.unfinished_files import temporary_name
 from tests.support.deep_directory import make_deep
 from tests.support.kept_files import KEPT

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from supervision import time_scale
+from supervision.cli.agent_files import AgentFiles
 from supervision.cli.answers import PATIENCE_SECONDS, Answers
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, AgentFiles, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context
 from supervision.protocol import ActorState, Done, GetTree, SetLogLevel, Tree
 
 

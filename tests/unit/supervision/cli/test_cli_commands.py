@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from supervision.cli.agent_files import AgentFiles, LastStart
 from supervision.cli.argument_types import since
-from supervision.cli.command import REFUSED, AgentFiles, Context, LastStart, like
+from supervision.cli.command import REFUSED, Context, like
 from supervision.cli.incidents import lines
 from supervision.cli.text import branches
 from supervision.cli.tree import chosen

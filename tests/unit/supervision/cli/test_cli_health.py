@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
-from supervision.cli.health import Reason, TreeHealth, decide, is_unhealthy
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import NO_ANSWER, CommandError, Context
+from supervision.cli.health import Reason, TreeHealth, decide, symptom
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.status import run, text
 from supervision.protocol import ActorState, LastingFault, Tree, Trouble
@@ -104,8 +105,8 @@ def test_without_the_root_supervisor_it_is_down() -> None:
 
 
 def test_the_tree_shows_which_actor_has_an_injected_fault() -> None:
-    assert is_unhealthy(actor("pleg", injected=[LastingFault("slow"), LastingFault("drop")])) == "slow, drop injected"
-    assert is_unhealthy(actor("pleg", injected=[LastingFault("hang")], heartbeat_age=9.0)) == "silent 9.0s"
+    assert symptom(actor("pleg", injected=[LastingFault("slow"), LastingFault("drop")])) == "slow, drop injected"
+    assert symptom(actor("pleg", injected=[LastingFault("hang")], heartbeat_age=9.0)) == "silent 9.0s"
 
 
 def test_a_slow_root_supervisor_is_not_down() -> None:
@@ -139,12 +140,9 @@ def test_processes_that_do_not_end_are_reported() -> None:
     assert reason.remedy.startswith("ps -eo "), "it shows what they wait for"
 
 
-def test_stopped_processes_are_read_from_the_kernel(tmp_path: Path) -> None:
-    for pid, state in ((1, "S"), (2, "T"), (3, "t")):
-        (tmp_path / str(pid)).mkdir()
-        (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b) {state} 1 1")
-    actors = [actor(str(pid), pid=pid) for pid in (0, 1, 2, 3, 4)]
-    assert stopped_by_signal(actors, tmp_path) == {2, 3}
+def test_an_actor_without_a_process_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervision.cli.signals.is_stopped", lambda pid: pid in (0, 2))
+    assert stopped_by_signal([actor(str(pid), pid=pid) for pid in (0, 1, 2)]) == {2}
 
 
 class _AcceptedShells(Context):

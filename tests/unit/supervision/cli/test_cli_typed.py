@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from supervision.cli.command import AgentFiles, Context, as_typed
+from supervision.cli.agent_files import AgentFiles
+from supervision.cli.command import Context
+from supervision.cli.typed_commands import as_typed
 from supervision.fork_server.lock import Lock
 
 TEXT = "there is no actor web: see `supervise tree`; the supervise command"

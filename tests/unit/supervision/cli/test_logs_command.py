@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from supervision.cli.agent_files import AgentFiles, LastStart
 from supervision.cli.argument_types import ALL_LINES
-from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context, LastStart
+from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.log_sources import journal_unit, of_file, of_journal, stderr_file
 from supervision.cli.log_times import time_of, younger
 from supervision.cli.logs import lines_of, run

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervision.cli.command import DEFAULT_ROOT_DIR
-from supervision.cli.remedy import written
+from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, remedy_for
 
 
 @pytest.mark.parametrize(
@@ -24,15 +23,15 @@ from supervision.cli.remedy import written
     ],
 )
 def test_remedies_name_the_directory_of_another_agent_than_the_default_one(remedy: str, named: str) -> None:
-    assert written(remedy, "/r") == named
+    assert remedy_for(remedy, "/r") == named
 
 
 def test_a_directory_with_a_space_is_quoted() -> None:
-    assert written("supervise tree", "/a b") == "supervise tree --root-dir '/a b'"
+    assert remedy_for("supervise tree", "/a b") == "supervise tree --root-dir '/a b'"
 
 
 def test_remedies_begin_with_what_must_be_typed() -> None:
     remedy = "supervise incidents pleg --full; sudo supervise doctor"
-    found = written(remedy, DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise")
+    found = remedy_for(remedy, DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise")
     assert found == ".venv/bin/supervise incidents pleg --full; sudo /opt/t/bin/supervise doctor"
-    assert written(found, DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise") == found
+    assert remedy_for(found, DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise") == found
