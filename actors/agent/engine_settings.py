@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from supervision.cli.agent_files import AgentFiles
     from supervision.cli.command import Context
-    from supervision.cli.command_parser import CommandSettings
     from supervision.cli.health import Reason
+    from supervision.cli.subcommand import CommandSettings
     from supervision.protocol import Tree
     from supervision.spec import ChildSpec
 
@@ -23,7 +23,7 @@ _LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
 
 def engine_settings(root_dir: str = "") -> CommandSettings:
     """`root_dir`: of commands without --root-dir; '': by the environment."""
-    from supervision.cli.command_parser import CommandSettings
+    from supervision.cli.subcommand import CommandSettings
 
     from .guessed_words import lines_or_namespace
 

@@ -20,8 +20,8 @@ from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
 from supervision.cli.argument_types import ALL_LINES, last_lines
 from supervision.cli.command import OK, REFUSED, USAGE, CommandError, Context, execute
-from supervision.cli.command_parser import CommandSettings
 from supervision.cli.line_array import LineArray
+from supervision.cli.subcommand import CommandSettings
 from supervision.cli.text import plain_but_colours
 
 from .logged_pod import LoggedPod, find_pod, is_no_actor, log_on_disk, logs_dir, namespace_of

@@ -164,8 +164,7 @@ def _register_standalone(subcommands: Any, words: list[str]) -> None:
         from actors.shared.config.paths import ROOT_DIR_VARIABLE
 
         named = os.environ.get(ROOT_DIR_VARIABLE, "") if words else ""  # pages are not for this shell alone
-        demo = register_demo(subcommands, named)
-        demo.set_defaults(execute=demo.get_default("run"))
+        register_demo(subcommands, named)
     if not words or words[0] in ("completion", *_HELP):
         from actors.agent.completion import WITH_FLAGS
         from actors.agent.completion import register as register_completion

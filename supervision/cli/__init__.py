@@ -7,7 +7,6 @@ agent_files.py     the files of an agent that the subcommands read, and the agen
 answers.py         asks several actors; some may not answer
 argument_types.py  types of arguments, for argparse: a number, a duration, a count of lines
 command.py         a call of a subcommand: its agent, which it asks, its results, its errors and exit codes
-command_parser.py  adds a subcommand to the parser, with the options that all subcommands have
 document.py        answers for programs, as JSON or YAML
 health.py          whether the agent is ready, degraded or down, and why
 incidents.py       `supervise incidents`: the incident record, read from its file; works without a running agent
@@ -18,11 +17,12 @@ log_times.py       when the lines of a log were written, in either format of `su
 logs.py            `supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log
 parser.py          the parser of `supervise` and of each subcommand
 policy.py          `supervise policy`: the policies in force (`show`), and all errors of a policy file before it is used
-subcommands.py     puts the subcommands on an application's argument parser
 signals.py         which processes a signal has stopped
 status.py          `supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code
 stop.py            `supervise stop`: stops the agent in order and waits until it has ended
 streams.py         stdout and stderr that may fail: closed, a broken pipe, a full disk
+subcommand.py      one subcommand, and its parser with the options that all subcommands have
+subcommands.py     puts the subcommands on an application's argument parser
 text.py            formats durations, sizes, tables and trees for the width of the terminal
 top.py             `supervise top`: the tree, refreshed, with processor time and messages a second
 top_frame.py       what `supervise top` shows at one moment: lines of styled pieces that fit the terminal

@@ -9,65 +9,45 @@ sys.exit(arguments.execute(arguments))
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, get_args
 
 from ..protocol import Fault
 from .argument_types import count, last_lines, number, positive, since, whole_number
-from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context
-from .command_parser import CommandSettings, command_parser
+from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, REFUSED, Context, Run, TreeOf
 from .document import FORMS, WIDE
 from .parser import CODES, LOCAL_CODES, CommandHelp, epilog
+from .subcommand import CommandSettings, Subcommand, add_subcommand
 from .top_keys import HELP
 
 _ONLY: Final = "only this actor and those below it"
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
-    """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject`, `policy show` and `policy check`.
+    """Add `status`, `tree`, `stop`, `top`, `incidents`, `logs`, `inject`, `policy show` and `policy check`.
 
     `subcommands` is the result of `ArgumentParser.add_subparsers`. Each sets `execute` in the parsed arguments: a
     function of the arguments that returns the exit code.
     """
-    adding = _Adding(subcommands, settings)
     _status(subcommands, settings)
-    parser = adding.add(
-        "tree",
-        "every actor with pid, state, uptime, restarts, memory, mailbox and last incident",
-        ("supervise tree", "supervise tree pod_workers", "supervise tree -o json"),
-        {**CODES, REFUSED: "no such actor; the agent is another user's"},
-        ("text", WIDE, *FORMS),
-    )
-    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
-    _stop(adding)
-    _top(adding)
-    _incidents(adding)
-    _logs(adding)
-    _inject(adding)
+    _tree(subcommands, settings)
+    _stop(subcommands, settings)
+    _top(subcommands, settings)
+    _incidents(subcommands, settings)
+    _logs(subcommands, settings)
+    _inject(subcommands, settings)
     _policy(subcommands, settings)
 
 
-class _Adding:
-    def __init__(self, subcommands: Any, settings: CommandSettings) -> None:
-        self._subcommands, self.settings = subcommands, settings
+def _run_of(module: str) -> Run:
+    """The `run` of a module of this package, which is imported only when the subcommand is called."""
 
-    def add(
-        self,
-        name: str,
-        text: str,
-        examples: Sequence[str],
-        codes: Mapping[int, str] = CODES,
-        outputs: Sequence[str] = ("text", *FORMS),
-    ) -> argparse.ArgumentParser:
-        """Add a subcommand. Its module is imported only when it is called."""
+    def run(context: Context) -> int:
+        code: int = import_module(f"{__package__}.{module}").run(context)
+        return code
 
-        def run(context: Context) -> int:
-            code: int = import_module(f"{__package__}.{name}").run(context)
-            return code
-
-        return command_parser(self._subcommands, name, run, text, self.settings, examples, outputs, codes)
+    return run
 
 
 def _status(subcommands: Any, settings: CommandSettings) -> None:
@@ -76,13 +56,11 @@ def _status(subcommands: Any, settings: CommandSettings) -> None:
 
         return status.run(context, settings.others or (lambda context, tree: ()), settings.advice(context.arguments))
 
-    command_parser(
-        subcommands,
-        "status",
-        run,
-        "whether the agent is ready, degraded or down, and why",
-        settings,
-        ("supervise status", "supervise status -o json", "supervise status >/dev/null || supervise doctor"),
+    subcommand = Subcommand(
+        name="status",
+        run=run,
+        text="whether the agent is ready, degraded or down, and why",
+        examples=("supervise status", "supervise status -o json", "supervise status >/dev/null || supervise doctor"),
         codes={
             **CODES,
             OK: "ready",
@@ -91,25 +69,43 @@ def _status(subcommands: Any, settings: CommandSettings) -> None:
             NO_ANSWER: "down: the fork server does not answer in time",
         },
     )
+    add_subcommand(subcommands, settings, subcommand)
 
 
-def _stop(adding: _Adding) -> None:
-    parser = adding.add(
-        "stop",
-        "stop the agent in order, and wait for it; pods keep running",
-        ("supervise stop", "supervise stop --wait 30"),
-        {**CODES, OK: "it has stopped", NO_ANSWER: "it did not answer, or did not stop, in time"},
+def _tree(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="tree",
+        run=_run_of("tree"),
+        text="every actor with pid, state, uptime, restarts, memory, mailbox and last incident",
+        examples=("supervise tree", "supervise tree pod_workers", "supervise tree -o json"),
+        outputs=("text", WIDE, *FORMS),
+        codes={**CODES, REFUSED: "no such actor; the agent is another user's"},
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
+    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
+
+
+def _stop(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="stop",
+        run=_run_of("stop"),
+        text="stop the agent in order, and wait for it; pods keep running",
+        examples=("supervise stop", "supervise stop --wait 30"),
+        codes={**CODES, OK: "it has stopped", NO_ANSWER: "it did not answer, or did not stop, in time"},
+    )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("--wait", type=positive, default=120.0, metavar="S", help="seconds to wait (default: 120)")
     parser.add_argument("--no-wait", action="store_true", help="return as soon as the stop has begun")
 
 
-def _top(adding: _Adding) -> None:
-    parser = adding.add(
-        "top",
-        "the tree, refreshed, with processor time and messages a second; h shows the keys",
-        ("supervise top", "supervise top -d 5", "supervise top -n 1 -o json  # one sample, for scripts"),
+def _top(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="top",
+        run=_run_of("top"),
+        text="the tree, refreshed, with processor time and messages a second; h shows the keys",
+        examples=("supervise top", "supervise top -d 5", "supervise top -n 1 -o json  # one sample, for scripts"),
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     keys = "\n".join(f"    {line}" for line in HELP)
     parser.epilog = f"Keys, on a terminal:\n\n{keys}\n\n{parser.epilog}"
     parser.add_argument(
@@ -120,22 +116,24 @@ def _top(adding: _Adding) -> None:
     )
 
 
-def _incidents(adding: _Adding) -> None:
-    parser = adding.add(
-        "incidents",
-        "recorded faults, newest last; works without a running agent",
-        (
+def _incidents(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="incidents",
+        run=_run_of("incidents"),
+        text="recorded faults, newest last; works without a running agent",
+        examples=(
             "supervise incidents",
             "supervise incidents pleg --full",
             "supervise incidents -n 5 -o json",
             "supervise incidents -f",
         ),
-        {
+        codes={
             **LOCAL_CODES,
             NOT_RUNNING: "no agent runs there, and none has ever",
             REFUSED: "no such actor; the record cannot be read",
         },
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("actor", nargs="?", default="", help=_ONLY)
     parser.add_argument(
         "-n", "--lines", type=last_lines, default=20, metavar="N", help="show the last N; -1: all (default: 20)"
@@ -145,18 +143,20 @@ def _incidents(adding: _Adding) -> None:
     parser.add_argument("--file", default="", help="read this file instead")
 
 
-def _logs(adding: _Adding) -> None:
-    parser = adding.add(
-        "logs",
-        adding.settings.logs,
-        ("supervise logs pleg --since 5m", "supervise logs pod_workers -f", "supervise logs pleg --level 4"),
-        {**CODES, REFUSED: "no such actor, pod or container; no log; the agent is another user's"},
+def _logs(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="logs",
+        run=_run_of("logs"),
+        text=settings.logs,
+        examples=("supervise logs pleg --since 5m", "supervise logs pod_workers -f", "supervise logs pleg --level 4"),
+        codes={**CODES, REFUSED: "no such actor, pod or container; no log; the agent is another user's"},
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
     parser.add_argument(
         "-n",
         "--lines",
-        type=adding.settings.lines,
+        type=settings.lines,
         metavar="N",
         help="show the last N lines; -1: all (default: 100; with --since all)",
     )
@@ -166,19 +166,21 @@ def _logs(adding: _Adding) -> None:
     parser.add_argument("--level", type=count, metavar="N", help="set the actor's log verbosity to N, and show nothing")
 
 
-def _inject(adding: _Adding) -> None:
+def _inject(subcommands: Any, settings: CommandSettings) -> None:
     from ..faults import EXPLAINED
 
-    parser = adding.add(
-        "inject",
-        "inject a fault into an actor",
-        (
+    subcommand = Subcommand(
+        name="inject",
+        run=_run_of("inject"),
+        text="inject a fault into an actor",
+        examples=(
             "supervise inject pleg crash",
             "supervise inject worker/0 hang --seconds 5",
             "supervise inject volume_manager leak --rate 20 --seconds 2",
         ),
-        {**CODES, REFUSED: "no such actor, or not a fault for it; the agent is another user's"},
+        codes={**CODES, REFUSED: "no such actor, or not a fault for it; the agent is another user's"},
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("actor", help="its name in `supervise tree`, or the end of it: pod_workers/worker/0, worker/0")
     parser.add_argument(
         "fault", choices=get_args(Fault), metavar="FAULT", help="; ".join(f"{f}: {t}" for f, t in EXPLAINED.items())
@@ -204,24 +206,35 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
         epilog=epilog(examples, {**CODES, NOT_WELL: "`check`: the file has errors, each with line, actor and field"}),
         formatter_class=CommandHelp,
     ).add_subparsers(required=True, metavar="COMMAND")
+    _policy_show(below, settings, examples[:1])
+    if settings.tree_of is not None:
+        _policy_check(below, settings, settings.tree_of, examples[1:])
 
+
+def _policy_show(below: Any, settings: CommandSettings, examples: Sequence[str]) -> None:
     def show(context: Context) -> int:
         from . import policy
 
         return policy.show(context)
 
-    parser = command_parser(below, "show", show, "the policy of each actor that is in force", settings, examples[:1])
+    text = "the policy of each actor that is in force"
+    parser = add_subcommand(below, settings, Subcommand(name="show", run=show, text=text, examples=examples))
     parser.add_argument("actor", nargs="?", default="", help=_ONLY)
-    tree_of = settings.tree_of
-    if tree_of is None:
-        return
 
+
+def _policy_check(below: Any, settings: CommandSettings, tree_of: TreeOf, examples: Sequence[str]) -> None:
     def check(context: Context) -> int:
         from . import policy
 
         return policy.check(context, tree_of, settings.policy_file)
 
-    text = "validate a policy file; if it is valid, show each actor's policy"
-    codes = {**LOCAL_CODES, OK: "it is valid", NOT_WELL: "it has errors, each with line, actor and field"}
-    parser = command_parser(below, "check", check, text, settings, examples[1:], codes=codes, asks=False)
+    subcommand = Subcommand(
+        name="check",
+        run=check,
+        text="validate a policy file; if it is valid, show each actor's policy",
+        examples=examples,
+        codes={**LOCAL_CODES, OK: "it is valid", NOT_WELL: "it has errors, each with line, actor and field"},
+        asks=False,
+    )
+    parser = add_subcommand(below, settings, subcommand)
     parser.add_argument("file", nargs="?", default="", help="(default: that of this installation)")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervision.cli.agent_files import AgentFiles
-from supervision.cli.command_parser import CommandSettings
 from supervision.cli.parser import CommandParser
 from supervision.cli.streams import guarded
+from supervision.cli.subcommand import CommandSettings
 from supervision.cli.subcommands import register
 
 if TYPE_CHECKING:

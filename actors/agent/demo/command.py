@@ -42,8 +42,8 @@ Other pods: put manifests into {manifests}. The agent's log: {log}
 Ctrl-C stops everything and removes it."""
 
 
-def register(subparsers: Any, root_dir: str = "") -> argparse.ArgumentParser:
-    """Add `demo` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code.
+def register(subparsers: Any, root_dir: str = "") -> None:
+    """Add `demo` to the subcommands of `supervise`; the parsed arguments have `execute`, which returns the exit code.
     `root_dir`: the directory without --root-dir; '': the default one."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "demo",
@@ -72,8 +72,7 @@ def register(subparsers: Any, root_dir: str = "") -> argparse.ArgumentParser:
     parser.add_argument(
         "--once", action="store_true", help="do not wait for Ctrl-C: stop after the pod's first log line"
     )
-    parser.set_defaults(run=run, execute=run)
-    return parser
+    parser.set_defaults(execute=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,25 +6,24 @@ import argparse
 from typing import Any
 
 from supervision.cli.command import NOT_WELL, OK, Context
-from supervision.cli.command_parser import CommandSettings, command_parser, refuse_word
 from supervision.cli.parser import LOCAL_CODES
+from supervision.cli.subcommand import CommandSettings, Subcommand, add_subcommand, refuse_word
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add `doctor`."""
-    parser = command_parser(
-        subcommands,
-        "doctor",
-        _run,
-        "what keeps the node from Ready or pods from Running, and what mends it",
-        settings,
-        (
+    subcommand = Subcommand(
+        name="doctor",
+        run=_run,
+        text="what keeps the node from Ready or pods from Running, and what mends it",
+        examples=(
             "supervise doctor",
             "supervise doctor --all",
             "supervise doctor -- --config=/etc/troupelet/config.yaml  # before a start",
         ),
         codes={**LOCAL_CODES, OK: "no failure", NOT_WELL: "one or more failures"},
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("--all", action="store_true", help="show what is in order, too")
     parser.add_argument(
         "flags", nargs=argparse.REMAINDER, help="after --: flags of start (default: those of the running agent)"

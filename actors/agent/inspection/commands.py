@@ -8,65 +8,80 @@ subcommand.
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, Final
 
 from actors.shared.kube.node_selector import Requirement
 from supervision.cli.command import REFUSED
-from supervision.cli.command_parser import CommandSettings, command_parser
 from supervision.cli.document import FORMS, WIDE
 from supervision.cli.parser import CODES, CommandHelp, epilog
+from supervision.cli.subcommand import CommandSettings, Subcommand, add_subcommand
 
 from . import label_selector
 from .describe_command import describe
 from .events_command import events
 from .pods_command import pods
 
+_OUTPUTS: Final = ("text", WIDE, *FORMS)
+_CODES: Final = {**CODES, REFUSED: "no such pod; the agent is another user's"}
+
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add the three subcommands."""
-    outputs = ("text", WIDE, *FORMS)
-    codes = {**CODES, REFUSED: "no such pod; the agent is another user's"}
-    parser = command_parser(
-        subcommands,
-        "pods",
-        pods,
-        "what runs here, and what was refused: one line a pod",
-        settings,
-        ("supervise pods", "supervise pods -o wide", "supervise pods -w -n kube-system", "supervise pods -l app=web"),
-        (*outputs, "name"),
-        codes,
+    _pods(subcommands, settings)
+    _describe(subcommands, settings)
+    _events(subcommands, settings)
+
+
+def _pods(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="pods",
+        run=pods,
+        text="what runs here, and what was refused: one line a pod",
+        examples=(
+            "supervise pods",
+            "supervise pods -o wide",
+            "supervise pods -w -n kube-system",
+            "supervise pods -l app=web",
+        ),
+        outputs=(*_OUTPUTS, "name"),
+        codes=_CODES,
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("name", nargs="*", default=[], help="only these pods: NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
     parser.add_argument("-l", "--selector", type=_selector, default=[], help="only with these labels, as app=web,!old")
     parser.add_argument("--show-labels", action="store_true", help="with a last column of their labels")
     _no_headers(parser)
     parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show each pod again when it changes")
-    about, examples = (
-        "everything known about one pod",
-        ("supervise describe pod web", "supervise describe pod web -o yaml"),
-    )
+
+
+def _describe(subcommands: Any, settings: CommandSettings) -> None:
+    text = "everything known about one pod"
+    examples = ("supervise describe pod web", "supervise describe pod web -o yaml")
     below = subcommands.add_parser(
         "describe",
-        help=about,
+        help=text,
         description="Everything known about one pod: what its worker does, why it waits, what happened to it.",
-        epilog=epilog(examples, codes),
+        epilog=epilog(examples, _CODES),
         formatter_class=CommandHelp,
     ).add_subparsers(required=True, metavar="pod [NAME]")
-    parser = command_parser(below, "pod", describe, about, settings, examples, outputs, codes)
+    subcommand = Subcommand(name="pod", run=describe, text=text, examples=examples, outputs=_OUTPUTS, codes=_CODES)
+    parser = add_subcommand(below, settings, subcommand)
     parser.add_argument("name", nargs="?", default="", help="NAME, NAMESPACE/NAME or UID (default: all pods)")
     _namespace(parser)
     parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show it again when it changes")
-    parser = command_parser(
-        subcommands,
-        "events",
-        events,
-        "what happened to the pods and the node, newest last",
-        settings,
-        ("supervise events", "supervise events web -w", "supervise events -o json"),
-        outputs,
-        codes,
+
+
+def _events(subcommands: Any, settings: CommandSettings) -> None:
+    subcommand = Subcommand(
+        name="events",
+        run=events,
+        text="what happened to the pods and the node, newest last",
+        examples=("supervise events", "supervise events web -w", "supervise events -o json"),
+        outputs=_OUTPUTS,
+        codes=_CODES,
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     one = parser.add_mutually_exclusive_group()
     one.add_argument(
         "pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME; of the node: node/NAME"

@@ -10,9 +10,9 @@ import sys
 from typing import Any, Final
 
 from supervision.cli.command import OK, REFUSED, CommandError, Context
-from supervision.cli.command_parser import CommandSettings, command_parser
 from supervision.cli.inject import inject
 from supervision.cli.parser import CODES
+from supervision.cli.subcommand import CommandSettings, Subcommand, add_subcommand
 from supervision.protocol import Inject
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -24,15 +24,14 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
     def run(context: Context) -> int:
         return asyncio.run(_serve(context, settings))
 
-    parser = command_parser(
-        subcommands,
-        "observe",
-        run,
-        "tree, messages, incidents, pods and events in a browser; on loopback, by the link that it prints",
-        settings,
-        ("supervise observe", "supervise observe --port 7070 --read-only"),
+    subcommand = Subcommand(
+        name="observe",
+        run=run,
+        text="tree, messages, incidents, pods and events in a browser; on loopback, by the link that it prints",
+        examples=("supervise observe", "supervise observe --port 7070 --read-only"),
         codes={**CODES, REFUSED: "the port is taken; the agent is another user's"},
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.add_argument("--port", type=_port, default=0, help="the port on 127.0.0.1 (default: a free one)")
     parser.add_argument("--read-only", action="store_true", help="the page offers no faults to inject")
 

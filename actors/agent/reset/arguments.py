@@ -6,10 +6,9 @@ import argparse
 from typing import Any, Final
 
 from supervision.cli.command import NOT_WELL, OK, REFUSED, Context
-from supervision.cli.command_parser import CommandSettings, command_parser, refuse_word
 from supervision.cli.parser import LOCAL_CODES
+from supervision.cli.subcommand import CommandSettings, Subcommand, add_subcommand, refuse_word
 
-_TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
 _ABOUT: Final = """\
 Lists what there is of the agent with this root directory, asks, and removes
 it: pods with their containers, mounts, cgroups, networks, sockets and files.
@@ -24,13 +23,11 @@ from the last starts."""
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add `reset`."""
-    parser = command_parser(
-        subcommands,
-        "reset",
-        _run,
-        _TEXT,
-        settings,
-        ("supervise reset --dry-run", "supervise reset", "supervise reset --yes --keep-pods"),
+    subcommand = Subcommand(
+        name="reset",
+        run=_run,
+        text="remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files",
+        examples=("supervise reset --dry-run", "supervise reset", "supervise reset --yes --keep-pods"),
         codes={
             **LOCAL_CODES,
             OK: "nothing is left, or nothing was there",
@@ -38,6 +35,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
             REFUSED: "an agent runs there; no consent; another user's",
         },
     )
+    parser = add_subcommand(subcommands, settings, subcommand)
     parser.description = _ABOUT
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="list only")

@@ -33,7 +33,7 @@ def test_what_is_within_the_bounds_is_taken() -> None:
 
 
 def test_a_fault_at_a_rate_of_zero_is_not_one_at_the_default_rate(capsys: pytest.CaptureFixture[str]) -> None:
-    from supervision.cli.command_parser import CommandSettings
+    from supervision.cli.subcommand import CommandSettings
     from supervision.cli.subcommands import register
 
     parser = CommandParser(prog="x")

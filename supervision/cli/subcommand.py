@@ -1,11 +1,11 @@
-"""Adds a subcommand to the parser, with the options that all subcommands have."""
+"""One subcommand: what it is, and how it gets a parser with the options that all subcommands have."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .agent_files import AgentFiles, default_files
 from .argument_types import directory, last_lines, positive
@@ -36,54 +36,64 @@ class CommandSettings:
     advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
     """The last line of a `status` that is not ready: the command with more details."""
     logs: str = "the log of one actor, or of a supervisor and all below it"
-    """The options of `logs`."""
+    """What `logs` shows, for its --help."""
     lines: Callable[[str], int | str] = last_lines
-    """What `-n` of `logs` is, which may be of the application."""
+    """The type of the value of `logs -n`, for argparse; the application may accept more than a count."""
 
 
-def command_parser(
-    subcommands: Any,
-    name: str,
-    run: Run,
-    text: str,
-    settings: CommandSettings,
-    examples: Sequence[str],
-    outputs: Sequence[str] = ("text", *FORMS),
-    codes: Mapping[int, str] = CODES,
-    asks: bool = True,
-) -> argparse.ArgumentParser:
-    """Add a subcommand with the common options. `examples`: lines for its --help; `outputs`: the values of -o, the
-    default first; `codes`: its exit codes; `asks`: it asks an agent; if not, it accepts the options for that but does
-    not show them."""
+class Subcommand(NamedTuple):
+    """A subcommand, apart from its own options."""
+
+    name: str
+    run: Run
+    text: str
+    """What it shows or does, for the list of commands and for its --help."""
+    examples: Sequence[str]
+    """Command lines for its --help."""
+    outputs: Sequence[str] = ("text", *FORMS)
+    """The values of -o, the default first."""
+    codes: Mapping[int, str] = CODES
+    """Its exit codes."""
+    asks: bool = True
+    """It asks an agent. If not, it accepts the options for that, and does not show them."""
+
+
+def add_subcommand(subcommands: Any, settings: CommandSettings, subcommand: Subcommand) -> argparse.ArgumentParser:
+    """Its parser, with the common options; the caller adds its own. `subcommands`: the result of add_subparsers."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
-        name,
-        help=text,
-        description=f"{text[0].upper()}{text[1:]}.",
-        epilog=epilog(examples, codes),
+        subcommand.name,
+        help=subcommand.text,
+        description=f"{subcommand.text[0].upper()}{subcommand.text[1:]}.",
+        epilog=epilog(subcommand.examples, subcommand.codes),
         formatter_class=CommandHelp,
     )
+
+    def shown(text: str) -> str:
+        return text if subcommand.asks else argparse.SUPPRESS
+
     parser.add_argument(
         "--root-dir",
         type=directory,
         default=settings.root_dir,
         metavar="DIR",
-        help="the agent's root directory (default: %(default)s)" if asks else argparse.SUPPRESS,
+        help=shown("the agent's root directory (default: %(default)s)"),
     )
     parser.add_argument(
         "--run-dir",
         default="",
         metavar="DIR",
-        help="the directory of the agent's sockets (default: found by --root-dir)" if asks else argparse.SUPPRESS,
+        help=shown("the directory of the agent's sockets (default: found by --root-dir)"),
     )
+    outputs = subcommand.outputs
     parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
     parser.add_argument(
         "--timeout",
         type=positive,
         default=_ANSWER_SECONDS,
         metavar="S",
-        help="seconds to wait for an answer (default: 5)" if asks else argparse.SUPPRESS,
+        help=shown("seconds to wait for an answer (default: 5)"),
     )
-    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.files_of))
+    parser.set_defaults(execute=lambda arguments: execute(subcommand.run, arguments, settings.files_of))
     return parser
 
 
