@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from ..incidents.incident import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..incidents.incident_file import MAX_BYTES
@@ -28,39 +28,64 @@ FOLLOW_SECONDS: Final = 1.0
 _CAUSE = HEADER.index("CAUSE")
 
 
+class _Recorded(NamedTuple):
+    incidents: Sequence[Incident]
+    """Those of the file, then those that could not be written to it."""
+    damaged_lines: int
+    waiting: UnwrittenIncidents
+    """Those of them that the running agent holds in memory."""
+
+
 def run(context: Context) -> int:
     arguments = context.arguments
     tree = None if arguments.file else _tree(context)
     path = Path(arguments.file) if arguments.file else _path(context, tree)
+    recorded = _recorded(context, path, tree)
+    if arguments.actor:
+        _refuse_unknown(arguments.actor, recorded.incidents, tree)
+    wanted = [one for one in recorded.incidents if not arguments.actor or is_of(one.actor, arguments.actor)]
+    found = last_of(wanted, arguments.lines)
+    _warn_of_gaps(path, recorded)
+    if not arguments.follow:
+        text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
+        context.show(found, text if wanted else f"no incidents in {path}")
+        return OK
+    if not wanted:
+        print(f"supervise: no incidents in {path}; waiting for one", file=sys.stderr)  # noqa: T201
+    return _follow(context, path, recorded.incidents, found)
+
+
+def _recorded(context: Context, path: Path, tree: Tree | None) -> _Recorded:
+    """Raises CommandError if the file cannot be read, or no agent has ever run here."""
+    file: str = context.arguments.file
     try:
-        if (arguments.file or not tree) and not path.exists():
-            _refuse(context, path)
+        if (file or not tree) and not path.exists():
+            _refuse_absent(context, path)
         reading = read(path)
     except OSError as error:
         raise _unreadable(context, path, error) from None
     waiting = unwritten(context) if tree else UnwrittenIncidents()
-    spare = SpareIncidents(None if tree or arguments.file else context.files.run_dir / SPARE_NAME)
-    recorded = [*reading.incidents, *waiting.incidents, *spare.kept(path)]
-    known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
-    known += [incident.actor for incident in recorded]
-    if arguments.actor and not any(is_of(name, arguments.actor) for name in known) and known:
-        text = f"there is no actor {arguments.actor}" if tree else f"no incident is of an actor {arguments.actor}"
-        raise CommandError(REFUSED, f"{text}{like(arguments.actor, known, 'tree' if tree else 'incidents')}")
-    found = [i for i in recorded if not arguments.actor or is_of(i.actor, arguments.actor)]
-    any_found = bool(found)
-    found = [*last_of(found, arguments.lines)]
-    if reading.damaged:
-        print(f"supervise: {reading.damaged} damaged lines of {path} skipped", file=sys.stderr)  # noqa: T201
+    spare = SpareIncidents(None if tree or file else context.files.run_dir / SPARE_NAME)
+    return _Recorded([*reading.incidents, *waiting.incidents, *spare.kept(path)], reading.damaged, waiting)
+
+
+def _refuse_unknown(actor: str, incidents: Sequence[Incident], tree: Tree | None) -> None:
+    """Raises CommandError for a name that neither the tree nor the record has; an empty record refuses none."""
+    known = [*(one.name for one in tree.actors), FORK_SERVER] if tree else []
+    known += [incident.actor for incident in incidents]
+    if known and not any(is_of(name, actor) for name in known):
+        text = f"there is no actor {actor}" if tree else f"no incident is of an actor {actor}"
+        raise CommandError(REFUSED, f"{text}{like(actor, known, 'tree' if tree else 'incidents')}")
+
+
+def _warn_of_gaps(path: Path, recorded: _Recorded) -> None:
+    """Say on stderr what the file does not hold."""
+    if recorded.damaged_lines:
+        print(f"supervise: {recorded.damaged_lines} damaged lines of {path} skipped", file=sys.stderr)  # noqa: T201
+    waiting = recorded.waiting
     if waiting.incidents and waiting.error:
         text = f"{len(waiting.incidents)} of these wait in the agent's memory, as {path} cannot be written"
         print(f"supervise: {text}: {waiting.error}", file=sys.stderr)  # noqa: T201
-    if not arguments.follow:
-        text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
-        context.show(found, text if any_found else f"no incidents in {path}")
-        return OK
-    if not any_found:
-        print(f"supervise: no incidents in {path}; waiting for one", file=sys.stderr)  # noqa: T201
-    return _follow(context, path, recorded, found)
 
 
 def _follow(context: Context, path: Path, known: Sequence[Incident], found: Sequence[Incident]) -> NoReturn:
@@ -120,8 +145,8 @@ def unwritten(context: Context) -> UnwrittenIncidents:
         return UnwrittenIncidents()
 
 
-def _refuse(context: Context, path: Path) -> None:
-    """Raises CommandError if no agent has ever run there. Otherwise there is no record because nothing failed."""
+def _refuse_absent(context: Context, path: Path) -> None:
+    """Raises CommandError if the file was named, or no agent has ever run here. Else nothing has failed yet."""
     if context.arguments.file:
         raise CommandError(REFUSED, f"{path} cannot be read: No such file or directory")
     if not path.parent.exists():

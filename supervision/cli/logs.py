@@ -33,41 +33,47 @@ Source = AbstractContextManager[tuple[Iterator[str], Iterator[str]]]
 
 
 def run(context: Context) -> int:
-    arguments = context.arguments
-    if arguments.level is not None:
+    if context.arguments.level is not None:
         return _set_level(context)
     refuse_followed_document(context)
     now = time.time()
-    least = now - arguments.since if arguments.since else 0.0
+    least = now - context.arguments.since if context.arguments.since else 0.0
     source, name, actor = _source_and_actor(context, least)
-
-    def wanted(lines: Iterable[str]) -> Iterator[str]:
-        return of_actor(younger(lines, least, now) if least else lines, actor)
-
     try:
         with source as (there, coming):
-            number = lines_of(arguments)
-            last = wanted(there) if number == ALL_LINES else deque(wanted(there), maxlen=number)
+            wanted = of_actor(younger(there, least, now) if least else there, actor)
+            number = lines_of(context.arguments)
+            last = wanted if number == ALL_LINES else deque(wanted, maxlen=number)
             if context.form:
-                array = LineArray(sys.stdout, context.form)
-                for line in last:
-                    array.add(line)
-                array.end()
-                return OK
-            some = number == 0
-            for line in last:
-                some = True
-                print(plain(line))  # noqa: T201
-            if not some and not arguments.follow:
-                print(f"supervise: {_no_lines_text(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
-            sys.stdout.flush()  # --follow starts at the end of the file
-            for line in of_actor(coming, actor):
-                print(plain(line), flush=True)  # noqa: T201
+                _print_document(last, context.form)
+            else:
+                _print_lines(context, last, of_actor(coming, actor), name, actor)
     except OSError as error:
         if error.errno in _OF_OUTPUT:
             raise
         raise CommandError(REFUSED, f"{name} cannot be read: {error.strerror}") from None
     return OK
+
+
+def _print_document(lines: Iterable[str], form: str) -> None:
+    array = LineArray(sys.stdout, form)
+    for line in lines:
+        array.add(line)
+    array.end()
+
+
+def _print_lines(context: Context, last: Iterable[str], coming: Iterable[str], name: str, actor: str) -> None:
+    """`last`: the lines that are there; `coming`: those that are written later; `name`: of their source."""
+    arguments = context.arguments
+    are_there = lines_of(arguments) == 0
+    for line in last:
+        are_there = True
+        print(plain(line))  # noqa: T201
+    if not are_there and not arguments.follow:
+        print(f"supervise: {_no_lines_text(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
+    sys.stdout.flush()  # --follow starts at the end of the file
+    for line in coming:
+        print(plain(line), flush=True)  # noqa: T201
 
 
 def refuse_followed_document(context: Context) -> None:

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from ..protocol import ActorState, Tree
+from ..protocol import Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
-from .health import Reason, TreeHealth, decide, unserved_seconds
+from .health import Reason, TreeHealth, decide
 from .signals import stopped_by_signal
-from .text import duration, terminal_columns, wrapped
+from .text import terminal_columns, wrapped
 from .tree import figures
 from .typed_commands import remedy_as_typed
 
@@ -29,17 +29,7 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
     try:
         tree = context.tree(memory=True)
     except CommandError as error:
-        state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
-        refused = context.files.refused_start() if error.code == NOT_RUNNING else None
-        starts = [Reason(LAST_START, f"refused: {problem}") for problem in (refused.problems if refused else ())]
-        columns = terminal_columns(sys.stdout)
-        lines = [
-            f"{state}: {error}",
-            *(line for start in starts for line in wrapped(str(start), columns, "      ", "  ")),
-            *([advice] if advice and state != "unknown" and refused is None else []),
-        ]
-        context.show({"state": state, "reasons": [Reason("agent", str(error), down=True), *starts]}, "\n".join(lines))
-        return error.code
+        return _show_unanswered(context, error, advice)
     decided = decide(tree, stopped_by_signal(tree.actors), others(context, tree))
     health = _as_typed(decided, context.arguments.root_dir)
     ill = [actor for actor in tree.actors if actor.state != "running"]
@@ -54,6 +44,21 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
     }
     context.show(data, text(health, tree, advice, terminal_columns(sys.stdout)))
     return _CODES[health.state]
+
+
+def _show_unanswered(context: Context, error: CommandError, advice: str) -> int:
+    """Show why no tree came, and the problems of a start that was refused. Returns the exit code of the error."""
+    state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
+    refused = context.files.refused_start() if error.code == NOT_RUNNING else None
+    starts = [Reason(LAST_START, f"refused: {problem}") for problem in (refused.problems if refused else ())]
+    columns = terminal_columns(sys.stdout)
+    lines = [
+        f"{state}: {error}",
+        *(line for start in starts for line in wrapped(str(start), columns, "      ", "  ")),
+        *([advice] if advice and state != "unknown" and refused is None else []),
+    ]
+    context.show({"state": state, "reasons": [Reason("agent", str(error), down=True), *starts]}, "\n".join(lines))
+    return error.code
 
 
 def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
@@ -80,10 +85,3 @@ def _as_typed(health: TreeHealth, root_dir: str) -> TreeHealth:
         for reason in health.reasons
     ]
     return TreeHealth(health.state, reasons)
-
-
-def line(actor: ActorState) -> str:
-    """An actor that is not in service."""
-    since = f" for {duration(unserved_seconds(actor))}" if actor.pid else ""
-    last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
-    return f"{actor.name}: {actor.state}{since}{last}"

@@ -19,8 +19,8 @@ from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
 from supervision.cli.agent_files import RefusedStart
-from supervision.cli.health import reasons_of_tree, verdict_of_actors
-from supervision.cli.status import line
+from supervision.cli.health import reasons_of_tree, unserved_seconds, verdict_of_actors
+from supervision.cli.text import duration
 from supervision.protocol import ActorState, Tree
 
 from .certificate_checks import CLIENT
@@ -53,7 +53,7 @@ def tree(found: Tree, stopped: Collection[int] = ()) -> Iterator[Finding]:
     away = [actor for actor in found.actors if actor.state != "running"]
     if away:
         state = verdict_of_actors(found, stopped)
-        yield failure("agent", f"{state}: {'; '.join(map(line, away))}", "supervise incidents --full")
+        yield failure("agent", f"{state}: {'; '.join(map(_away_text, away))}", "supervise incidents --full")
     concerns = [*_concerns(found, stopped), *_pod_network(found)]
     yield from concerns
     if away:
@@ -62,6 +62,13 @@ def tree(found: Tree, stopped: Collection[int] = ()) -> Iterator[Finding]:
     yield from replaced
     if not concerns and not replaced:
         yield ok("agent", f"{found.state}, {len(found.actors)} actors in service")
+
+
+def _away_text(actor: ActorState) -> str:
+    """An actor that is not in service."""
+    since = f" for {duration(unserved_seconds(actor))}" if actor.pid else ""
+    last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
+    return f"{actor.name}: {actor.state}{since}{last}"
 
 
 def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
