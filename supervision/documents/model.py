@@ -51,11 +51,11 @@ def refuse(rule: str, path: str = "", line: int = 0) -> NoReturn:
     raise DocumentError([DocumentProblem(path, line, rule)])
 
 
-def too_many(limits: DocumentLimits, line: int = 0) -> NoReturn:
+def refuse_too_many(limits: DocumentLimits, line: int = 0) -> NoReturn:
     refuse(f"must hold at most {limits.nodes} values, those of aliases counted each time", line=line)
 
 
-def too_deep(limits: DocumentLimits, line: int = 0) -> NoReturn:
+def refuse_too_deep(limits: DocumentLimits, line: int = 0) -> NoReturn:
     refuse(f"must be at most {limits.depth} levels deep", line=line)
 
 

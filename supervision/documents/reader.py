@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any, Final, NoReturn
 
 from ..errors import UNREADABLE
-from .model import DocumentError, DocumentLimits, DocumentProblem, below, children, refuse, too_deep, too_many
+from .model import (
+    DocumentError,
+    DocumentLimits,
+    DocumentProblem,
+    below,
+    children,
+    refuse,
+    refuse_too_deep,
+    refuse_too_many,
+)
 from .yaml_reader import read_yaml
 
 
 def read(raw: bytes, limits: DocumentLimits) -> tuple[Any, dict[str, int]]:
     """Returns the data (None for an empty document) and the line of each path (none for JSON). Raises DocumentError."""
     if len(raw) > limits.size:
-        refuse(f"must be at most {size(limits.size)}, not {len(raw)} bytes")
+        refuse(f"must be at most {_size_text(limits.size)}, not {len(raw)} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -28,7 +38,7 @@ def read(raw: bytes, limits: DocumentLimits) -> tuple[Any, dict[str, int]]:
         return read_yaml(text, limits, DocumentProblem("", error.lineno, f"is not JSON: {error.msg}"))
 
 
-def size(size: int) -> str:
+def _size_text(size: int) -> str:
     return f"{size >> 20} MiB" if not size % (1 << 20) else f"{size} bytes"
 
 
@@ -37,13 +47,12 @@ _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 def _read_json(text: str, limits: DocumentLimits) -> Any:
     """Raises JSONDecodeError if it is not JSON, DocumentError if it is JSON that is not accepted."""
-    twice: list[str] = []
+    twice: set[str] = set()
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            seen: set[str] = set()
-            twice.extend(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            twice.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         return found
 
     try:
@@ -53,9 +62,7 @@ def _read_json(text: str, limits: DocumentLimits) -> Any:
     except UNREADABLE as error:
         refuse(f"is not JSON: {error}")
     if twice:
-        raise DocumentError(
-            DocumentProblem(below("", key), 0, "given twice in one object") for key in sorted(set(twice))
-        )
+        raise DocumentError(DocumentProblem(below("", key), 0, "given twice in one object") for key in sorted(twice))
     _check_size(value, limits)
     if _SURROGATE.search(text):
         _check_text(value)
@@ -79,8 +86,8 @@ def _check_size(value: Any, limits: DocumentLimits) -> None:
     for _ in range(limits.depth + 1):
         nodes += len(level)
         if nodes > limits.nodes:
-            too_many(limits)
+            refuse_too_many(limits)
         level = [item for one in level if isinstance(one, dict | list) for item in children(one)]
         if not level:
             return
-    too_deep(limits)
+    refuse_too_deep(limits)

@@ -16,7 +16,7 @@ _BOOLS: Final = {
     for word in (base, base.capitalize(), base.upper())
 }
 _NULLS: Final = {"", "~", "null", "Null", "NULL"}
-_NO_NUMBER: Final = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
+_NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _INT: Final = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|0[0-7_]+|0|[1-9][0-9_]*)\Z", re.ASCII)
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z", re.ASCII)
 _BASES: Final = {"0b": 2, "0x": 16, "0o": 8}
@@ -29,14 +29,16 @@ def plain_scalar(text: str) -> Any:
         return None
     if text in _BOOLS:
         return _BOOLS[text]
-    number: float | str = text
-    if len(text) <= _MOST_DIGITS and _INT.match(text):
+    is_short = len(text) <= _MOST_DIGITS
+    if is_short and _INT.match(text):
         return _integer(text)
-    if _FLOAT.match(text):
-        number = float(text) if len(text) <= _MOST_DIGITS else math.inf
-    elif _NO_NUMBER.match(text):
+    if _NOT_FINITE.match(text):
         number = math.inf
-    if isinstance(number, float) and not math.isfinite(number):
+    elif _FLOAT.match(text):
+        number = float(text) if is_short else math.inf
+    else:
+        return text
+    if not math.isfinite(number):
         raise ValueError("must be a number that JSON can hold")
     return number
 

@@ -64,16 +64,16 @@ class Checker:
                 self.check(members[0], value, path) if len(members) == 1 else self._check_scalar(members, value, path)
             )
         if kind in self._schema.leaves:
-            return self._leaf(kind, value, path)
+            return self._check_leaf(kind, value, path)
         if origin is list:
-            return self._list(arguments[0], value, path)
+            return self._check_list(arguments[0], value, path)
         if origin is dict:
-            return self._dict(arguments[1], value, path)
+            return self._check_dict(arguments[1], value, path)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            return self._struct(kind, value, path)
+            return self._check_struct(kind, value, path)
         return self._check_scalar((kind,), value, path)
 
-    def _struct(self, kind: type[msgspec.Struct], value: Any, path: str) -> Any:
+    def _check_struct(self, kind: type[msgspec.Struct], value: Any, path: str) -> Any:
         if not isinstance(value, dict):
             self._wrong(path, value, "must be an object")
             return BAD
@@ -93,27 +93,27 @@ class Checker:
                 found[name] = made
         return self._schema.make(kind, found)
 
-    def _list(self, kind: Any, value: Any, path: str) -> Any:
+    def _check_list(self, kind: Any, value: Any, path: str) -> Any:
         if not isinstance(value, list):
             self._wrong(path, value, "must be a list")
             return BAD
-        made = [self._item(kind, item, f"{path}[{index}]") for index, item in enumerate(value)]
+        made = [self._check_item(kind, item, f"{path}[{index}]") for index, item in enumerate(value)]
         return [item for item in made if item is not BAD]
 
-    def _dict(self, kind: Any, value: Any, path: str) -> Any:
+    def _check_dict(self, kind: Any, value: Any, path: str) -> Any:
         if not isinstance(value, dict):
             self._wrong(path, value, "must be an object")
             return BAD
-        made = {key: self._item(kind, item, below(path, key)) for key, item in value.items()}
+        made = {key: self._check_item(kind, item, below(path, key)) for key, item in value.items()}
         return {key: item for key, item in made.items() if item is not BAD}
 
-    def _item(self, kind: Any, item: Any, path: str) -> Any:
+    def _check_item(self, kind: Any, item: Any, path: str) -> Any:
         if item is None:
             self._wrong(path, BAD, "must not be null")
             return BAD
         return self.check(kind, item, path)
 
-    def _leaf(self, kind: type, value: Any, path: str) -> Any:
+    def _check_leaf(self, kind: type, value: Any, path: str) -> Any:
         try:
             return self._schema.leaves[kind](path, value)
         except ValueError as error:

@@ -14,8 +14,8 @@ from .model import (
     below,
     children,
     refuse,
-    too_deep,
-    too_many,
+    refuse_too_deep,
+    refuse_too_many,
 )
 from .scalars import KINDS, plain_scalar
 
@@ -123,12 +123,12 @@ class _Builder:
     def _count(self, event: Any, nodes: int = 1) -> None:
         self._nodes += nodes
         if self._nodes > self._limits.nodes:
-            too_many(self._limits, _line(event))
+            refuse_too_many(self._limits, _line(event))
 
     def _open(self, value: dict[str, Any] | list[Any], shape: str, event: Any) -> None:
         self._count(event)
         if len(self._stack) >= self._limits.depth:
-            too_deep(self._limits, _line(event))
+            refuse_too_deep(self._limits, _line(event))
         if self._stack and self._stack[-1].expects_key:
             refuse("a key must be a plain string", self._path(), _line(event))
         self._note_line(event)
@@ -176,7 +176,7 @@ class _Builder:
         value, nodes, depth = self._anchors[event.anchor]
         self._count(event, nodes)
         if len(self._stack) + depth > self._limits.depth:
-            too_deep(self._limits, _line(event))
+            refuse_too_deep(self._limits, _line(event))
         self._note_line(event)
         self._put(value)
 

@@ -26,7 +26,7 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
 
 Memory, before the first fork:
 
-    memory.py        the steps, in order                warmup.py        code that every actor runs
+    shared_heap.py   the steps, in order                warmup.py        code that every actor runs
     heap_fill.py     no free places on shared pages     code_layout.py   used code, side by side
     name_layout.py   used names, side by side           function_layout.py  used functions, side by side
     page_release.py  pages that are no longer needed    fork_hooks.py    libraries' hooks around each fork

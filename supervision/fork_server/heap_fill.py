@@ -38,20 +38,20 @@ _fillers: Final[list[bytes]] = []
 def fill_heap() -> None:
     """Fill the slots and the chunks that are free now, if that is switched on."""
     if is_on("heap_fill"):
-        _fillers.extend(fill())
+        _fillers.extend(fill_slots())
         fill_chunks()
 
 
-def fill() -> list[bytes]:
+def fill_slots() -> list[bytes]:
     """Fill the slots. Returns the objects in them; the caller keeps these alive."""
-    pages = _Pages()
+    mappings = _AnonymousMappings()
     kept: list[bytes] = []
     for size in range(-(-_EMPTY_BYTES // _STEP) * _STEP, _LARGEST + 1, _STEP):
         length = size - _EMPTY_BYTES
         while len(kept) < _MOST:
             made = [bytes(length) for _ in range(_AT_ONCE)]
             kept += made
-            if not any(pages.have(id(one)) for one in made[-_ENOUGH:]):
+            if not any(mappings.contain(id(one)) for one in made[-_ENOUGH:]):
                 break
     return kept
 
@@ -83,8 +83,8 @@ def _used_end(malloc: ctypes._NamedFuncPointer, free: ctypes._NamedFuncPointer) 
     return int(address or 0)
 
 
-class _Pages:
-    """The anonymous memory mappings of this process."""
+class _AnonymousMappings:
+    """The writable mappings of this process that no file backs, as they are when this is made."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -97,6 +97,6 @@ class _Pages:
                     self._starts.append(int(start, 16))
                     self._ends.append(int(end, 16))
 
-    def have(self, address: int) -> bool:
+    def contain(self, address: int) -> bool:
         at = bisect_right(self._starts, address) - 1
         return at >= 0 and address < self._ends[at]

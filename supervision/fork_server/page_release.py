@@ -38,7 +38,7 @@ class PageRelease:
         self._madvise = libc.madvise
         self._madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Drop the pages; the mappings stay. Safe at any time: the pages of files are clean, and of the heap only free
         memory is returned."""
         for at in range(0, len(self.ranges), 2):

@@ -24,7 +24,6 @@ from .launcher import LaunchContext
 from .lifecycle import ForkServerLifecycle
 from .listener import Listener
 from .loop import Loop
-from .memory import SharedMemory
 from .oom_kills import OomKills
 from .orders import Orders
 from .policies import Policies, PolicyOrders
@@ -35,6 +34,7 @@ from .processes import ChildProcesses
 from .reports import Reports, inherits_sockets
 from .root import RootSupervision
 from .run_directory import RunDirectory
+from .shared_heap import SharedHeap
 from .socket_store import SocketStore
 
 log = logging.getLogger(FORK_SERVER)
@@ -59,7 +59,7 @@ class ForkServer:
         self._table = table = ProcessTable(application.tree, self._policies.by_name)
         entries = len(self._policies.by_name) + (_DYNAMIC_ENTRIES if application.dynamic else _SPARE_ENTRIES)
         status_page = StatusPage(entries)
-        memory = SharedMemory(directory.names, status_page, application.prepare, application.hot_functions)
+        heap = SharedHeap(directory.names, status_page, application.prepare, application.hot_functions)
         directory.start_janitor(application.at_end.when_killed)
         self._loop = loop = Loop()
         self._sockets = SocketStore(loop)
@@ -70,7 +70,7 @@ class ForkServer:
             policies=self._policies,
             names=directory.names,
             status_page=status_page,
-            release_memory=memory.release,
+            release_memory=heap.release,
             sockets=self._sockets,
             private_fds=self.private_fds,
         )

@@ -20,7 +20,7 @@ from .warmup import warm_up
 log = logging.getLogger(FORK_SERVER)
 
 
-class SharedMemory:
+class SharedHeap:
     """The heap that the children inherit."""
 
     def __init__(
@@ -43,4 +43,4 @@ class SharedMemory:
     def release(self) -> None:
         """Release pages that only the start needed; children call it too, after their start."""
         if self._pages is not None:
-            self._pages.give_back()
+            self._pages.release()

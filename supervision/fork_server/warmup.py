@@ -48,11 +48,11 @@ def warm_up(
     names: Names,
     status_page: StatusPage,
     prepare: Iterable[Callable[[], None]] = (),
-    listed: Iterable[str] = (),
+    hot_functions: Iterable[str] = (),
 ) -> None:
     """Run through an actor's life. Leaves no socket open; a failure is logged and costs only memory.
 
-    `prepare`: the application's own preparations. `listed`: functions that actors run (code_layout.bring_together)."""
+    `prepare`: the application's own preparations. `hot_functions`: as in Application."""
     wire.prepare()
     try:
         for function in prepare:  # not profiled: its code does not run again and would only take space
@@ -61,8 +61,8 @@ def warm_up(
         if is_on("warm_up") and is_on("code_layout"):
             ran = profiled(lambda: asyncio.run(_run_sample_actor(names, status_page)))
             fill_heap()  # else the copies would lie in free slots, all over the heap
-            bring_together([*listed, *ran])
-            bring_functions_together([*listed, *ran])
+            bring_together([*hot_functions, *ran])
+            bring_functions_together([*hot_functions, *ran])
         for _ in range(_ROUNDS if is_on("warm_up") else 0):
             asyncio.run(_run_sample_actor(names, status_page))
     except (OSError, NamingError, AskError, TimeoutError) as error:

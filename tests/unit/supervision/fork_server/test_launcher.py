@@ -147,7 +147,7 @@ def test_a_process_continues_after_its_ranges_are_given_back() -> None:
 
     pages = PageRelease()
     assert pages.ranges
-    pages.give_back()
+    pages.release()
     assert sum(range(1000)) == 499500
 
 
@@ -160,7 +160,7 @@ pages = PageRelease()
 blocks = [bytes(60_000) for _ in range(500)]
 del blocks[:-1]
 before = resident()
-pages.give_back()
+pages.release()
 print(before - resident())
 """
 

@@ -131,10 +131,10 @@ def test_objects_made_after_the_heap_fill_lie_on_new_pages(size: int) -> None:
     # in a new interpreter: that of all tests may have more free slots than are ever filled
     program = f"""
         from supervision.fork_server import heap_fill
-        pages = heap_fill._Pages()
-        kept = heap_fill.fill()
+        mappings = heap_fill._AnonymousMappings()
+        kept = heap_fill.fill_slots()
         made = [bytes({size} - 33) for _ in range(1000)]
-        print(len(kept), sum(pages.have(id(one)) for one in made))
+        print(len(kept), sum(mappings.contain(id(one)) for one in made))
         """
     kept, amid = map(int, _output_of(dedent(program)).split())
     assert kept
