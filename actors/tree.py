@@ -107,6 +107,7 @@ RELATIONS: Final = Relations(
 )
 
 AT_END: Final = "actors.volume_manager.pods_directory:unshare"
+"""Called after every actor has ended: removes the bind mount of the pods directory."""
 REFRESH: Final = "actors.config_controller.session:refreshed"
 """Gives each starting actor the current configuration instead of the one from the agent's start."""
 
@@ -154,7 +155,7 @@ def feeders(declaration: Declaration, agent: Agent, names: list[ActorName]) -> t
     return tuple(name for pattern in wanted for name in matching(pattern, names))
 
 
-def preload(agent: Agent) -> tuple[str, ...]:
+def preload_modules(agent: Agent) -> tuple[str, ...]:
     """Modules that the fork server imports once before the first fork, so that every process shares the pages. What is
     needed rarely (cryptography) stays out of it."""
     found = dict.fromkeys(_ENGINE)
@@ -164,8 +165,8 @@ def preload(agent: Agent) -> tuple[str, ...]:
     return tuple(found)
 
 
-def prepare(agent: Agent) -> tuple[str, ...]:
-    """Functions that the fork server calls once after that."""
+def prepare_functions(agent: Agent) -> tuple[str, ...]:
+    """Functions (`module:function`) that the fork server calls once after the import of the modules."""
     found: dict[str, None] = {}
     for one in declarations():
         if one.names(agent):

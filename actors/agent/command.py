@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TEXTS = frozenset({"-h", "--help", "--version", "--version=true", "--version=raw"})
-"""With one of these the start may print a text and end."""
+"""With one of these the start may print a text and end, for which it needs no more imports. `start` finds the rarer
+forms, such as --help=true."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

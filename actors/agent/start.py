@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -21,10 +21,9 @@ from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file, default_root_dir
 from actors.shared.config.start import refused_starts
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
-from actors.shared.config.start.steps import announced, prepare
+from actors.shared.config.start.steps import first_log_lines, prepare_host
 from actors.shared.metrics import METRICS
-from actors.tree import AT_END, REFRESH, preload, tree
-from actors.tree import prepare as prepared
+from actors.tree import AT_END, REFRESH, preload_modules, prepare_functions, tree
 from actors.volume_manager.declaration import when_killed
 from supervision import logs, time_scale
 from supervision.application import Application, LastSteps, ShownFiles
@@ -54,7 +53,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         if text is not None:
             sys.stdout.write(text)
             return 0
-        application = _application_of(argv)
+        application = _load_and_prepare(argv)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems], argv)
     except _Refused as error:
@@ -63,55 +62,59 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
     return run(application, lambda why: refused_starts.record(argv, [why]))
 
 
-def _application_of(argv: Sequence[str]) -> Application:
-    """The application of the last known good configuration instead of the files' one where that was rolled back, unless
-    it prevents the start: a state file may be of another policy since."""
+def _load_and_prepare(argv: Sequence[str]) -> Application:
+    """Where the configuration of the files was rolled back, the application is that of the last known good one, unless
+    that prevents the start: a state file may be of another policy since. Raises ConfigErrors and _Refused."""
     agent = None
     try:
         agent = load_with_all(argv)
-        return _checked_application(agent)
+        return _prepare(agent)
     except ConfigErrors as errors:
         in_files = load_with_all(argv, recover=False)
         if agent is None or agent.config_hash == in_files.config_hash:
             raise
         note = f"configuration {agent.config_hash}, the last known good, prevents the start: {errors.problems[0]}"
         instead = f"{note}; starting with {in_files.config_hash}, that of the files, though it was rolled back"
-        return _checked_application(msgspec.structs.replace(in_files, warnings=(*in_files.warnings, instead)))
+        return _prepare(msgspec.structs.replace(in_files, warnings=(*in_files.warnings, instead)))
 
 
-def _checked_application(agent: Agent) -> Application:
-    """Check the configuration against the host, and do what the start needs. Raises ConfigErrors and _Refused."""
+def _prepare(agent: Agent) -> Application:
+    """Check the configuration against the host, make on the host what the tree needs, and describe the tree. Raises
+    ConfigErrors and _Refused."""
     loading = _start_load(agent)
     try:
-        found = _check(agent)
+        supervised = _set_up_host(agent)
     except ConfigErrors:
         if loading is not None:
             loading.end()
         raise
-    application = _application(agent, _container_runtime(agent), found)
+    application = _application(agent, _container_runtime(agent), supervised)
     return application if loading is None else _with_access(application, agent, loading)
 
 
-def _check(agent: Agent) -> dict[str, Policy]:
-    """The policies of the actors. Raises ConfigErrors, with every problem, and _Refused."""
+def _set_up_host(agent: Agent) -> dict[str, Policy]:
+    """Returns the supervision policies, which are checked with the host. Raises ConfigErrors, with every problem, and
+    _Refused."""
     _configure_logs(agent)
-    for verbosity, line in announced(agent):
+    for verbosity, line in first_log_lines(agent):
         log.log(logs.V(verbosity), "%s", line)
     time_scale.establish(log)
     makes_way = bool(agent.flags.get("lock-file"))  # another agent may end once this one opens the file
     wrong = [*start_checks.problems(agent), *(() if makes_way else _others_here(agent))]
     found = policies(agent, wrong)
     made = start_checks.missing_cgroups(agent)
-    for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong, made=made):
-        log.warning("%s", warning)
-    for warning in start_checks.warnings(agent):
-        log.warning("%s", warning)
-    for warning in start_checks.enter_cgroup(agent):
-        log.warning("%s", warning)
+    _warn(prepare_host(agent, say=lambda line: log.info("%s", line), more=wrong, made=made))
+    _warn(start_checks.warnings(agent))
+    _warn(start_checks.enter_cgroup(agent))
     if makes_way and (others := list(_others_here(agent))):
         raise ConfigErrors(others)
     _take_over_records(agent)
     return found
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        log.warning("%s", warning)
 
 
 def _start_load(agent: Agent) -> KubeconfigLoad | None:
@@ -237,8 +240,8 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         name="troupelet",
         tree=tree(agent, container_runtime),
         policies=supervised,
-        preload=preload(agent),
-        prepare=prepared(agent),
+        preload=preload_modules(agent),
+        prepare=prepare_functions(agent),
         hot_functions=memory_profile.functions(),
         metrics=METRICS,
         context=agent,

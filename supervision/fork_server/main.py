@@ -42,6 +42,7 @@ def run(application: Application, refused: Callable[[str], None] = lambda why: N
         return 1
     fork_server = ForkServer(application, directory)
     system = ActorSystem(systemBase=TreeBase(fork_server), transientUnique=True)
+    # calls TreeBase.newPrimaryActor, and that ForkServer.create_root
     system.createActor(application.tree.class_name, globalName=ROOT)
     code = fork_server.run()
     last_step.run(application.at_end.function, application.context, fork_server.private_fds())

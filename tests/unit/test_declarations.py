@@ -24,7 +24,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.declaration import Declaration
 from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
 from actors.status_manager.messages import STATUS_MANAGER
-from actors.tree import RELATIONS, declarations, preload, prepare, tree
+from actors.tree import RELATIONS, declarations, preload_modules, prepare_functions, tree
 from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Actor
 from supervision.addresses import ActorName
@@ -112,11 +112,11 @@ def test_only_actors_in_the_tree_get_a_hello():
 
 def test_an_agent_that_joins_a_cluster_preloads_and_prepares_more():
     alone, joined = Agent(), Agent(standalone=False)
-    assert "actors.shared.api.client" in set(preload(joined)) - set(preload(alone))
-    assert set(prepare(joined)) - set(prepare(alone))
+    assert "actors.shared.api.client" in set(preload_modules(joined)) - set(preload_modules(alone))
+    assert set(prepare_functions(joined)) - set(prepare_functions(alone))
 
 
 def test_the_module_of_an_actor_is_preloaded_when_the_actor_is_in_the_tree():
     module = "actors.shutdown_manager.actor"
-    assert module in preload(Agent(config=FULL))
-    assert module not in preload(Agent())
+    assert module in preload_modules(Agent(config=FULL))
+    assert module not in preload_modules(Agent())

@@ -11,7 +11,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.paths import default_policy_file
-from actors.tree import OPTIONAL, preload, prepare, tree
+from actors.tree import OPTIONAL, preload_modules, prepare_functions, tree
 from supervision.actor import Actor
 from supervision.spec import ChildSpec, walk
 from supervision.supervisor.policy import load
@@ -37,12 +37,12 @@ def test_every_box_names_an_actor_that_is_there(spec):
     assert issubclass(getattr(import_module(module), name), Actor)
 
 
-@pytest.mark.parametrize("module", preload(JOINED))
+@pytest.mark.parametrize("module", preload_modules(JOINED))
 def test_everything_that_is_preloaded_can_be_imported(module):
     assert import_module(module)
 
 
-@pytest.mark.parametrize("function", prepare(JOINED))
+@pytest.mark.parametrize("function", prepare_functions(JOINED))
 def test_shared_preparations_open_nothing_and_start_no_thread(function):
     module, _, name = function.partition(":")
     assert left_by(f"{name}()", after=f"from {module} import {name}") == []

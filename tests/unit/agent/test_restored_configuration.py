@@ -48,7 +48,7 @@ def checks_that_refuse(*refused: int, seen: list[Agent]) -> object:
 
 def test_a_start_uses_the_last_known_good_configuration(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Agent] = []
-    monkeypatch.setattr(start, "_check", checks_that_refuse(seen=seen))
+    monkeypatch.setattr(start, "_set_up_host", checks_that_refuse(seen=seen))
     with pytest.raises(Started):
         start.start(argv)
     assert [one.config.maxPods for one in seen] == [1]
@@ -58,7 +58,7 @@ def test_the_configuration_of_the_files_replaces_an_unusable_last_known_good(
     argv: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Agent] = []
-    monkeypatch.setattr(start, "_check", checks_that_refuse(1, seen=seen))
+    monkeypatch.setattr(start, "_set_up_host", checks_that_refuse(1, seen=seen))
     with pytest.raises(Started):
         start.start(argv)
     assert [one.config.maxPods for one in seen] == [1, 2]
@@ -74,7 +74,7 @@ def test_the_start_is_refused_without_any_valid_configuration(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     seen: list[Agent] = []
-    monkeypatch.setattr(start, "_check", checks_that_refuse(1, 2, seen=seen))
+    monkeypatch.setattr(start, "_set_up_host", checks_that_refuse(1, 2, seen=seen))
     with caplog.at_level(logging.INFO):
         assert start.start(argv) == start.EXIT_REFUSED
     assert "error: maxPods = 2: " in capsys.readouterr().err

@@ -36,7 +36,7 @@ def test_a_second_agent_is_refused_together_with_all_other_errors(
     other = ConfigProblem("failCgroupV1", "true", "this host has cgroup v1")
     monkeypatch.setattr(start_checks, "problems", lambda agent: [other])
     with pytest.raises(ConfigErrors) as refused:
-        start._check(Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run")))
+        start._set_up_host(Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run")))
     lock.release()
     found = [problem.path for problem in refused.value.problems]
     assert {"failCgroupV1", "--run-dir"} <= set(found)

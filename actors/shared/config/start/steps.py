@@ -1,7 +1,7 @@
 """The steps of a start before the tree: check the host, take the lock, make directories, set process limits.
 
     agent = load(argv)
-    warnings = prepare(agent)       # raises ConfigErrors; then Application(context=agent, ...)
+    warnings = prepare_host(agent)  # raises ConfigErrors; then Application(context=agent, ...)
 
 Problems that are fatal for the kubelet raise; others are warnings.
 """
@@ -24,7 +24,7 @@ from .kernel_tunables import set_all
 from .selinux_labels import label_plugin_directories
 
 
-def prepare(
+def prepare_host(
     agent: Agent,
     host: preflight.PreflightHost | None = None,
     say: Callable[[str], None] = lambda text: None,
@@ -45,10 +45,10 @@ def prepare(
     state_directories.make(agent, made)
     labels = label_plugin_directories(agent)
     tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
-    return [*agent.warnings, *preflight.warnings(agent, host), *limits(agent), *labels, *tunables]
+    return [*agent.warnings, *preflight.warnings(agent, host), *set_limits(agent), *labels, *tunables]
 
 
-def limits(agent: Agent) -> Iterator[str]:
+def set_limits(agent: Agent) -> Iterator[str]:
     """Set RLIMIT_NOFILE and oom_score_adj of this process and its future children; return a warning for each
     failure. Raises ConfigErrors where no agent can run with what is granted."""
     wanted = agent.config.maxOpenFiles
@@ -74,8 +74,8 @@ def limits(agent: Agent) -> Iterator[str]:
         yield f"oomScoreAdj: {score} is not granted: {error.strerror}"
 
 
-def announced(agent: Agent) -> Iterator[tuple[int, str]]:
-    """(verbosity, line) of the first log lines: version, flags, configuration; secrets are masked."""
+def first_log_lines(agent: Agent) -> Iterator[tuple[int, str]]:
+    """(verbosity, line) of each: version, flags, configuration; secrets are masked."""
     yield 0, f"Troupelet {OWN_VERSION}, a Kubernetes node agent, kubelet version {git_version()}"
     for name, text in sorted(agent.flags_given.items()):
         yield 1, f"flag --{name}={shown(text)}"

@@ -16,7 +16,7 @@ from actors.shared.config.fields.groups import AnonymousAuthentication, Authenti
 from actors.shared.config.loading import load
 from actors.shared.config.start import lock_file, open_files, preflight, start_records, state_directories, steps
 from actors.shared.config.start.preflight import PreflightHost
-from actors.shared.config.start.steps import announced, limits, prepare
+from actors.shared.config.start.steps import first_log_lines, prepare_host, set_limits
 from actors.shared.config.version import OWN_VERSION
 from actors.shared.linux import kernel_files
 from supervision.state_file import DamagedError
@@ -155,9 +155,9 @@ def test_modes_of_own_directories_are_narrowed_and_of_host_directories_kept(agen
 def test_a_start_with_too_few_open_files_for_the_actors_is_refused(agent, keep_limits):
     few = open_files.LEAST - 1
     with pytest.raises(ConfigErrors, match=f"{few} open files are granted, at least {few + 1} are needed"):
-        list(limits(configured(agent, maxOpenFiles=few, oomScoreAdj=0)))
+        list(set_limits(configured(agent, maxOpenFiles=few, oomScoreAdj=0)))
     enough = configured(agent, maxOpenFiles=few + 1, oomScoreAdj=int(Path("/proc/self/oom_score_adj").read_text()))
-    assert list(limits(enough)) == []
+    assert list(set_limits(enough)) == []
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_start_tells_for_how_many_pods_a_managed_runtime_has_files(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     own = int(Path("/proc/self/oom_score_adj").read_text())
     wanted = configured(agent, maxOpenFiles=granted, oomScoreAdj=own, **settings)
-    said = list(limits(msgspec.structs.replace(wanted, managed_runtime=managed)))
+    said = list(set_limits(msgspec.structs.replace(wanted, managed_runtime=managed)))
     assert len(said) == (pods is not None)
     if said:
         assert f"maxOpenFiles: {granted} open files are granted" in said[0]
@@ -255,7 +255,7 @@ def test_a_lock_file_that_cannot_be_opened_is_named(tmp_path):
 
 def test_the_steps_of_a_start_are_done_and_refusals_are_warnings(agent, tmp_path, keep_limits):
     wide = configured(agent, maxOpenFiles=4096, oomScoreAdj=0)
-    warnings = prepare(wide, GOOD)
+    warnings = prepare_host(wide, GOOD)
     assert (tmp_path / "root/pods").is_dir()
     assert (tmp_path / "lock").exists()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 4096
@@ -265,24 +265,24 @@ def test_the_steps_of_a_start_are_done_and_refusals_are_warnings(agent, tmp_path
 
 def test_a_directory_that_cannot_be_labelled_is_a_warning(agent, keep_limits, monkeypatch):
     monkeypatch.setattr(steps, "label_plugin_directories", lambda given: iter([f"{given.plugins_dir} has no label"]))
-    assert f"{agent.plugins_dir} has no label" in prepare(configured(agent, oomScoreAdj=0), GOOD)
+    assert f"{agent.plugins_dir} has no label" in prepare_host(configured(agent, oomScoreAdj=0), GOOD)
 
 
 def test_limits_that_are_not_granted_are_warnings(agent, keep_limits):
-    warnings = list(limits(configured(agent, maxOpenFiles=1 << 62, oomScoreAdj=5000)))
+    warnings = list(set_limits(configured(agent, maxOpenFiles=1 << 62, oomScoreAdj=5000)))
     assert [line.partition(":")[0] for line in warnings] == ["maxOpenFiles", "oomScoreAdj"]
 
 
 def test_a_bad_host_stops_before_anything_is_made(agent, tmp_path):
     with pytest.raises(ConfigErrors):
-        prepare(agent, PreflightHost(uid=0, cgroup_v2=False, swaps=()))
+        prepare_host(agent, PreflightHost(uid=0, cgroup_v2=False, swaps=()))
     assert not (tmp_path / "root").exists()
 
 
 def test_the_first_log_lines_show_version_flags_and_configuration_without_secrets(host, write):
     path = write("staticPodURLHeader: {Authorization: [Bearer one]}\nstaticPodURL: https://u:three@h/\n")
     agent = load([f"--config={path}", "--manifest-url-header=X:two", "--max-pods=5"], host)
-    lines = list(announced(agent))
+    lines = list(first_log_lines(agent))
     assert lines[0][0] == 0
     assert "v1.36" in lines[0][1]
     assert (1, 'flag --max-pods="5"') in lines
