@@ -109,21 +109,16 @@ def run(words: Sequence[str]) -> int:
         return 0
     try:
         seconds, form, flags = _options(words)
-        agent = load([*flags, "--runonce=false"])
-        if not agent.standalone:
-            raise UsageErrors(
-                [ConfigProblem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")]
-            )
+        agent = _agent_of(flags)
     except ConfigErrors as error:
         sys.stderr.writelines(f"error: {plain(str(problem))}\n" for problem in error.problems)
         return USAGE if isinstance(error, UsageErrors) else 1
     if refused := _not_permitted(agent.root_dir):
         sys.stderr.write(f"error: {refused}\n")
         return REFUSED
-    if holder := next((pid for one in (agent.state_dir, agent.run_dir) if (pid := _holder(one))), 0):
-        text = (
-            f"an agent with pid {holder} runs on {agent.root_dir}, and starts its static pods itself: `supervise pods`"
-        )
+    if holder := _holder(agent.state_dir) or _holder(agent.run_dir):
+        text = f"an agent with pid {holder} runs on {agent.root_dir}, and starts its static pods itself"
+        text += ": `supervise pods`"
         sys.stderr.write(f"error: {as_typed(text)}\n")
         return 1
     process = _start_agent([*flags, *RUN_ONCE_FLAGS])
@@ -142,6 +137,14 @@ def run(words: Sequence[str]) -> int:
     elif not failed:
         sys.stdout.write(f"there are no static pods: {_source_text(agent)}\n")
     return 1 if failed or any(one.outcome != "started" for one in outcomes) else 0
+
+
+def _agent_of(flags: Sequence[str]) -> Agent:
+    """Raises ConfigErrors; UsageErrors also for an agent that joins a cluster."""
+    agent = load([*flags, "--runonce=false"])
+    if not agent.standalone:
+        raise UsageErrors([ConfigProblem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")])
+    return agent
 
 
 def _source_text(agent: Agent) -> str:

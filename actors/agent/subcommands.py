@@ -41,21 +41,7 @@ def run(words: list[str]) -> int:
 
         return run_once(words[1:])
     if words[:1] == ["config"]:
-        from actors.config_controller.commands import MORE
-        from actors.shared.config.commands import run as run_config
-        from actors.shared.config.commands import take_form
-        from supervision.cli.command import CommandError
-        from supervision.cli.document import error_text
-        from supervision.cli.typed_commands import as_typed
-
-        try:
-            return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})
-        except CommandError as error:
-            if form := take_form(words[1:])[0]:
-                sys.stdout.write(f"{error_text(str(error), error.code, form)}\n")
-            else:
-                sys.stderr.write(f"supervise: {as_typed(str(error))}\n")
-            return error.code
+        return _run_config(words[1:])
     if words[:1] == ["--version"]:
         from actors.shared.config.version import OWN_VERSION, git_version
 
@@ -70,6 +56,24 @@ def run(words: list[str]) -> int:
         return 2
     arguments = parser.parse_args(words)
     return int(arguments.execute(arguments))
+
+
+def _run_config(words: list[str]) -> int:
+    """`config`, which reads its words itself."""
+    from actors.config_controller.commands import MORE
+    from actors.shared.config.commands import run, take_form
+    from supervision.cli.command import CommandError
+    from supervision.cli.document import error_text
+    from supervision.cli.typed_commands import as_typed
+
+    try:
+        return run(words, more={**MORE, "check": _check, "show": _show, "explain": _explain})
+    except CommandError as error:
+        if form := take_form(words)[0]:
+            sys.stdout.write(f"{error_text(str(error), error.code, form)}\n")
+        else:
+            sys.stderr.write(f"supervise: {as_typed(str(error))}\n")
+        return error.code
 
 
 def _check(words: Sequence[str], form: str, out: TextIO) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -43,6 +43,8 @@ OLDEST_NODE: Final = 3
 policy)."""
 CLOCK_SECONDS: Final = 60.0
 _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
+NodeCheck = Callable[[Any, str], Iterator[Finding]]
+"""Asks through a client, for the node of this name. Raises ApiException, HTTPError."""
 
 
 def cluster(
@@ -117,18 +119,25 @@ def _check_server(
     yield from version(server, found.git_version)
     yield from clock(headers.get("Date", ""), started_at, ended)
 
-    def rights(api: Any, node: str) -> Iterator[Finding]:
-        return permissions.rights(api, node, gates)
+    if bootstrap:
+        checks: dict[str, NodeCheck] = {"requesting": permissions.requesting}
+    else:
+        checks = {
+            "identity": node_checks.identity,
+            "rights": lambda api, node: permissions.rights(api, node, gates),
+            "registration": lambda api, node: node_checks.registration(api, node, running=running),
+            "lease": lambda api, node: node_checks.lease(api, node, running=running),
+        }
+    yield from _ask(api, server, node, checks)
 
-    def registration(api: Any, node: str) -> Iterator[Finding]:
-        return node_checks.registration(api, node, running=running)
 
-    def lease(api: Any, node: str) -> Iterator[Finding]:
-        return node_checks.lease(api, node, running=running)
+def _ask(api: Any, server: str, node: str, checks: Mapping[str, NodeCheck]) -> Iterator[Finding]:
+    """`checks`: by the name that an error shows. A request that fails is a finding, and does not stop the others."""
+    from kubernetes.client import ApiException
+    from urllib3.exceptions import HTTPError
 
-    joined = (node_checks.identity, rights, registration, lease)
     denied = False
-    for check in (permissions.requesting,) if bootstrap else joined:
+    for name, check in checks.items():
         try:
             for one in check(api, node):
                 yield one
@@ -138,7 +147,7 @@ def _check_server(
         except ApiException as error:
             if denied and error.status == 403:
                 continue  # the check of the rights reports the cause
-            yield refused(f"{server}, {check.__name__}", error.status, error.reason, message(error.body))
+            yield refused(f"{server}, {name}", error.status, error.reason, message(error.body))
         except HTTPError as error:
             yield unreachable(server, str(error))
 

@@ -77,14 +77,7 @@ def container_context(
         supplemental_groups_policy=groups_policy(pod),
         seccomp=seccomp(own.seccompProfile or whole.seccompProfile, default=seccomp_default, directory=seccomp_dir),
     )
-    if user is not None:
-        context.run_as_user.value = user
-    elif image_user[0] is not None:
-        context.run_as_user.value = image_user[0]
-    elif image_user[1]:
-        context.run_as_username = image_user[1]
-    else:  # an image without a user runs as root
-        context.run_as_user.value = 0
+    _set_user(context, user, image_user)
     if group is not None:
         context.run_as_group.value = group
     if own.capabilities is not None:
@@ -178,6 +171,15 @@ def _profile(profile: SeccompProfile, what: str, reference: str) -> cri.Security
     if profile.type != "Localhost":
         raise ConfigError(f"unknown {what} profile type: {profile.type!r}")
     return cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=reference)
+
+
+def _set_user(context: cri.LinuxContainerSecurityContext, user: int | None, image_user: tuple[int | None, str]) -> None:
+    """The pod's user, else the image's; an image without one runs as root."""
+    uid, username = image_user
+    if user is None and uid is None and username:
+        context.run_as_username = username
+    else:
+        context.run_as_user.value = user if user is not None else uid or 0
 
 
 def _is_unmasked(own: SecurityContext) -> bool:

@@ -75,16 +75,7 @@ async def run_hook(
     LifecycleHandler); Unavailable if the runtime stopped answering meanwhile, so that the result is unknown.
     """
     if handler.exec is not None:
-        try:
-            result = await client.exec_sync(container_id, handler.exec.command)
-        except Unavailable:
-            raise
-        except CriError as error:
-            raise HookFailed(str(error)) from None
-        if result.exit_code:
-            command, stderr = " ".join(handler.exec.command), _text(result.stderr)
-            output = _text(result.stdout + result.stderr)
-            raise HookFailed(f"command '{command}' exited with {result.exit_code}: {stderr}", output)
+        await _run_command(client, handler.exec.command, container_id)
     elif handler.httpGet is not None:
         host = handler.httpGet.host or await pod_ip()
         try:
@@ -98,6 +89,19 @@ async def run_hook(
         await asyncio.sleep(handler.sleep.seconds)
     else:
         raise HookFailed(f"invalid handler: {'tcpSocket' if handler.tcpSocket is not None else 'none'}")
+
+
+async def _run_command(client: CriClient, command: list[str], container_id: str) -> None:
+    """Raises HookFailed, Unavailable."""
+    try:
+        result = await client.exec_sync(container_id, command)
+    except Unavailable:
+        raise
+    except CriError as error:
+        raise HookFailed(str(error)) from None
+    if result.exit_code:
+        why = f"command '{' '.join(command)}' exited with {result.exit_code}: {_text(result.stderr)}"
+        raise HookFailed(why, _text(result.stdout + result.stderr))
 
 
 def _text(output: bytes) -> str:

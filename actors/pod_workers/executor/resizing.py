@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
 from actors.container_manager.messages import (
     CONTAINER_MANAGER,
@@ -46,6 +47,7 @@ from actors.pod_workers.pod.resizes import (
     ResizePending,
     ResizeStarted,
 )
+from actors.pod_workers.pod.state import PodState
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, NotFound, Unimplemented
 from actors.shared.cri.model import CriContainer, CriContainerState
@@ -65,6 +67,17 @@ from .volumes import renew_volumes
 
 ASK_SECONDS = 10.0
 SWAPPED = "In-place resize of containers with swap is not supported."
+
+
+class _Changes(NamedTuple):
+    """The running containers that a resize concerns; none is in two of the lists."""
+
+    restarts: list[tuple[Container, CriContainer]]
+    """Those that are restarted first, as their resizePolicy requires."""
+    late_restarts: list[tuple[Container, CriContainer]]
+    """Those that are restarted last: a limit of the pod that applies to them has changed."""
+    updates: list[tuple[Container, CriContainer, list[str]]]
+    """Those that are updated in place, and for which of cpu and memory."""
 
 
 async def allocate(run: Execution, effect: AllocateResize) -> None:
@@ -129,28 +142,9 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     """Resize the containers in place, or restart them if their policy requires it. Raises EffectInterrupted."""
     todo, started_at = outdated(run.state), time.monotonic()
     run.report(ResizeStarted())
+    changes = _changes(run.state, todo)
     try:
-        restarts = [(one, cri_container) for one, cri_container, names in todo if by_restart(one, names)]
-        done = {cri_container.id for _, cri_container in restarts}
-        late = [each for each in restarted_by_limits_of_pod(run.state) if each[1].id not in done]
-        done |= {cri_container.id for _, cri_container in late}
-        in_place = [each for each in todo if each[1].id not in done]
-        done |= {cri_container.id for _, cri_container, _ in in_place}
-        inherited = [one for one in unconfirmed(run.state) or with_limits_of_pod(run.state) if one[1].id not in done]
-        changes = [
-            _limit_change(run, one, cri_container)
-            for one, cri_container, names in (*in_place, *inherited)
-            if "memory" in names
-        ]
-        await check_use(run.services.client, run.pod, changes, _pod_cgroups(run))
-        told = await _allow_larger(run)
-        await _restart(run, restarts)
-        for container, cri_container, _ in (*in_place, *inherited):
-            await _update(run, container, cri_container)
-        if (size := _sandbox_sizes(run, run.pod)) != told:
-            await _update_sandbox(run, size)
-        # once all else is done: the pod's new limits count for them until the resize completes
-        await _restart(run, late)
+        await _apply(run, changes)
     except (CriError, UsageAboveLimit) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {_summary(run, str(error))}")
@@ -167,6 +161,34 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     count_allocated(run)  # until now the larger of both limits counted, by the record of the actuated resources
     run.services.starter.metrics.resized(time.monotonic() - started_at, success=True)
     await run.look()
+
+
+def _changes(state: PodState, todo: list[tuple[Container, CriContainer, list[str]]]) -> _Changes:
+    """`todo`: what is outdated, before the resize has started."""
+    restarts = [(one, cri_container) for one, cri_container, names in todo if by_restart(one, names)]
+    done = {cri_container.id for _, cri_container in restarts}
+    late = [each for each in restarted_by_limits_of_pod(state) if each[1].id not in done]
+    done |= {cri_container.id for _, cri_container in late}
+    updates = [each for each in todo if each[1].id not in done]
+    done |= {cri_container.id for _, cri_container, _ in updates}
+    updates += [each for each in unconfirmed(state) or with_limits_of_pod(state) if each[1].id not in done]
+    return _Changes(restarts, late, updates)
+
+
+async def _apply(run: Execution, changes: _Changes) -> None:
+    """Raises CriError, and UsageAboveLimit before anything is changed."""
+    memory = [
+        _limit_change(run, one, cri_container) for one, cri_container, names in changes.updates if "memory" in names
+    ]
+    await check_use(run.services.client, run.pod, memory, _pod_cgroups(run))
+    told = await _allow_larger(run)
+    await _restart(run, changes.restarts)
+    for container, cri_container, _ in changes.updates:
+        await _update(run, container, cri_container)
+    if (size := _sandbox_sizes(run, run.pod)) != told:
+        await _update_sandbox(run, size)
+    # once all else is done: the pod's new limits count for them until the resize completes
+    await _restart(run, changes.late_restarts)
 
 
 def _summary(run: Execution, error: str = "") -> str:

@@ -74,9 +74,8 @@ def load(
         problems += [one for one in error.problems if layers or not unreadable or one.source.startswith("--")]
     name = (flags["hostname-override"] or host.hostname).strip().lower()
     if not flags["hostname-override"] and not is_subdomain(name):
-        problems.append(
-            ConfigProblem("", name, "the host name must be a DNS name: give --hostname-override", "hostname")
-        )
+        rule = "the host name must be a DNS name: give --hostname-override"
+        problems.append(ConfigProblem("", name, rule, "hostname"))
     if problems or result is None:
         raise (UsageErrors if parsed.problems else ConfigErrors)(problems)
     agent = _agent(result, flags, parsed, (name, host))

@@ -139,11 +139,7 @@ class CsiVolumes:
         """`check` is called after each wait; it raises when the volume was unmounted meanwhile."""
         spec = await self._api.driver(driver.name)
         kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
-        if kind not in spec.volumeLifecycleModes:
-            modes = " ".join(f'"{mode}"' for mode in spec.volumeLifecycleModes)
-            why = f"only supports [{modes}]" if spec.exists else "no CSIDriver object"
-            text = f'volume mode "{kind}" not supported by driver {driver.name} ({why})'
-            raise CsiError(f"mounter.SetupAt failed to check volume lifecycle mode: {text}")
+        _check_lifecycle_mode(kind, driver, spec)
         record = self._record(step, kind, attached=spec.attachRequired and kind == PERSISTENT)
         async with self._lock(record):
             check()
@@ -258,3 +254,13 @@ class CsiVolumes:
         self.tell_in_use()
         await self._counts.look()
         await self._staging.sweep()
+
+
+def _check_lifecycle_mode(kind: str, driver: Driver, spec: DriverSpec) -> None:
+    """Raises CsiError if the driver's CSIDriver object does not allow volumes of this kind."""
+    if kind in spec.volumeLifecycleModes:
+        return
+    modes = " ".join(f'"{mode}"' for mode in spec.volumeLifecycleModes)
+    why = f"only supports [{modes}]" if spec.exists else "no CSIDriver object"
+    text = f'volume mode "{kind}" not supported by driver {driver.name} ({why})'
+    raise CsiError(f"mounter.SetupAt failed to check volume lifecycle mode: {text}")
