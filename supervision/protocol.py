@@ -154,7 +154,7 @@ class Tree(Message, frozen=True, kw_only=True):
     """The whole tree, parents before their children, siblings in start order."""
 
     pid: int
-    """Of the fork server."""
+    """The pid of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
     """`ready`: every actor that should run is in service, and none has finally failed. `starting`: it has not been

@@ -15,9 +15,10 @@ their 0."""
 
 
 MOST_BYTES: Final = 8 << 20
-"""Of the lists of all plugins: each change of one writes them all into the checkpoint, within a second or two."""
+"""The most for the lists of all plugins: each change of one writes all of them to the checkpoint, within a second or
+two."""
 SMALL_BYTES: Final = 64 << 10
-"""Of a list that is always taken: a thousand devices."""
+"""A list of up to this size is always accepted: a thousand devices."""
 _ENTRY_BYTES: Final = 32
 
 

@@ -27,12 +27,12 @@ PREFERENCE_SECONDS: Final = 30.0
 PRE_START_SECONDS: Final = 30.0
 HEALTHY: Final = "Healthy"
 MOST_DEVICES: Final = 32768
-"""Of one resource; all that is kept of them stays a small part of what an actor may take."""
+"""The most devices of one resource: all that is kept of them is a small part of the actor's memory ceiling."""
 MOST_ID_BYTES: Final = 1024
-"""Of a device's ID. Those of all devices are in the checkpoint, with a checksum over each byte."""
+"""The most for a device's ID. Those of all devices are in the checkpoint, with a checksum over each byte."""
 MOST_RESPONSE_BYTES: Final = 64 << 10
-"""Of what one container gets: hundreds of devices and mounts. All of them are in one checkpoint, which is written
-whenever a container gets devices, with a checksum over each byte."""
+"""The most for what one container gets: hundreds of devices and mounts. All of it is in one checkpoint, which is
+written whenever a container gets devices, with a checksum over each byte."""
 MOST_NODES: Final = 1024
 """The kernel's maximum number of NUMA nodes."""
 

@@ -20,7 +20,7 @@ CALLS_OF_A_CONNECTION: Final = 8
 """Calls that have to wait are kept, each for its plugin."""
 CALLS_AT_ONCE: Final = MAX_CLIENTS * CALLS_OF_A_CONNECTION
 MOST_BYTES: Final = 64 * 1024
-"""Of one question, which is three names."""
+"""The most bytes of a request, which has three names."""
 Context = grpc.aio.ServicerContext[Any, Any]
 
 

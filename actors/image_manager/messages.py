@@ -37,7 +37,7 @@ class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
     field: str = ""
     """The container's field path in the pod, for events: `spec.containers{name}`; '' for the image of a volume."""
     service_account: str = ""
-    """Of the pod, for credential plug-ins; '' for a static pod."""
+    """The pod's service account, for credential plug-ins; '' for a static pod."""
     traceparent: str = ""
     """The parent span of the pull; '' for none."""
     annotations: dict[str, str] = {}
@@ -71,7 +71,7 @@ class GetPendingImages(Question["PendingImages"], frozen=True):
     """From the command line. Answered with PendingImages."""
 
     uid: str
-    """Of a pod."""
+    """The UID of a pod."""
 
 
 class PendingImage(msgspec.Struct, frozen=True):

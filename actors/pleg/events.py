@@ -24,17 +24,17 @@ class PodLifecycleEvent(msgspec.Struct, frozen=True):
     """A container, or sandbox, entered another state."""
 
     uid: str
-    """Of the pod."""
+    """The UID of the pod."""
     type: EventType
     id: str
-    """Of the container or sandbox."""
+    """The ID of the container or sandbox."""
 
 
 class ListedContainer(msgspec.Struct, frozen=True):
     """A container of a listing, or a sandbox in the same form."""
 
     uid: str
-    """Of the pod."""
+    """The UID of the pod."""
     state: CriContainerState
 
 

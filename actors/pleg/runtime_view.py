@@ -18,8 +18,8 @@ class RuntimeView(msgspec.Struct, frozen=True):
     """The runtime's pods at the last relist."""
 
     listing: Listing | None = None
-    """Of the last relist; None before the first one. A pod whose status call failed is left out: the next relist sees
-    it as new, and asks again."""
+    """What the last relist found; None before the first one. A pod whose status call failed is left out: the next
+    relist sees it as new, and asks again."""
     uids: frozenset[str] = frozenset()
     """All pods of the last relist."""
     pods: Mapping[str, PodRuntime] = {}

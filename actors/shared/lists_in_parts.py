@@ -15,7 +15,7 @@ from supervision.addresses import ActorName
 from supervision.message import Message
 
 PART_BYTES: Final = 8 << 20
-"""Of the objects in one part; one object may be larger."""
+"""The most bytes of the objects in one part; a single object may be larger."""
 PAUSE_SECONDS: Final = 0.25
 """After each part: the queue, which is in the sender's memory, stays short for a receiver that handles 32 MiB/s."""
 
@@ -35,7 +35,7 @@ class ListSender(Protocol):
 
 
 class ListsInParts:
-    """Of one actor: at most one list to each receiver is being sent."""
+    """The lists that one actor sends, at most one to each receiver at a time."""
 
     def __init__(self, actor: ListSender) -> None:
         self._actor = actor

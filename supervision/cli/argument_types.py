@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 MOST: Final = 1_000_000_000
-"""Of any number: some 31 years in seconds. Clocks, lists and messages take no number of any size."""
+"""The largest number, some 31 years in seconds: clocks, lists and messages do not take numbers of any size."""
 ALL_LINES: Final = -1
 T = TypeVar("T")
 _PART = r"(\d+(?:\.\d*)?)"

@@ -67,7 +67,7 @@ class Control:
         self._started_at = time.monotonic()
 
     def uptime(self) -> float:
-        """Of the fork server, in seconds."""
+        """How long the fork server runs, in seconds."""
         return time.monotonic() - self._started_at
 
     def received(self, connection: ProcessConnection, frame: Frame) -> None:

@@ -90,7 +90,7 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
     """The supervisor's own."""
     children: tuple[Child, ...]
     restarts: Intensity = Intensity()
-    """Of all children together."""
+    """The restarts of all children together."""
     ending: Ending = Ending.NO
     reason: str = ""
     """The reason for escalating, in words."""

@@ -13,7 +13,7 @@ from ..spec import Policy, Restart, Significance, Strategy
 
 SUPERVISORS_ONLY = frozenset({"strategy", "total_restarts", "total_period_seconds", "auto_shutdown"})
 LONGEST_SECONDS = 3600
-"""Of a deadline."""
+"""The longest deadline that a policy may set."""
 Rule = Callable[[Any], str]
 """Returns the error of a value, '' if it is valid."""
 

@@ -23,7 +23,7 @@ from supervision.logs import actor_of
 from supervision.protocol import Tree
 
 _MOST_BYTES: Final = 32 << 20
-"""Of the end of the log, which may have gigabytes."""
+"""How much of the end of the log is read: it may have gigabytes."""
 _TEXT: Final = re.compile(r'[IWEF]\d{4} [^\]]*\] ("(?:[^"\\]|\\.)*")')
 """klog's header and the quoted message."""
 

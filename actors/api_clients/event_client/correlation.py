@@ -78,7 +78,7 @@ class RecentEntries(Generic[V]):
 
 
 class Correlator:
-    """Has seen the last events of this node."""
+    """Remembers the last events of this node, to correlate new ones."""
 
     def __init__(self) -> None:
         self._similar: RecentEntries[_Similar] = RecentEntries()

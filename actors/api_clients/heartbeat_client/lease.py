@@ -13,7 +13,7 @@ COLLECTION: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/lea
 QUICK_ATTEMPTS: Final = 5
 JITTER: Final = 0.04
 RETRIES: Final = RetrySchedule(first=0.1, limit=7.0)
-"""Of reading or creating it."""
+"""The pauses between attempts to read or create the Lease."""
 
 
 def renew_seconds(duration: int) -> float:

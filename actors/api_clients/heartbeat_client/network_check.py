@@ -1,4 +1,4 @@
-"""Has the node NotReady while a managed container runtime gives its pods addresses that are not this node's."""
+"""Keeps the node NotReady while a managed container runtime gives its pods addresses that are not this node's."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ class CachedObject:
 
 
 def _digest(state: ObjectState) -> bytes:
-    """Of an object, or of its absence; it is kept where the object is not."""
+    """The digest of an object, or of the reason for its absence. It is kept where the object is not."""
     return hashlib.blake2b(state.body or state.reason.encode(), digest_size=16).digest()
 
 

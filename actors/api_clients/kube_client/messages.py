@@ -40,7 +40,7 @@ class ApiAnswer(Message, frozen=True, kw_only=True):
     body: bytes = b""
     """JSON: the object, or a Status."""
     reason: str = ""
-    """Of a failure: Status.reason (NotFound, Conflict, AlreadyExists, Forbidden, Gone, TooManyRequests, ...), or
+    """Why the call failed: Status.reason (NotFound, Conflict, AlreadyExists, Forbidden, Gone, TooManyRequests, ...), or
     Unreachable, NoCredentials, Standalone."""
     message: str = ""
     retry_after: float = 0.0

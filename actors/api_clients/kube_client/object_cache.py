@@ -22,8 +22,8 @@ DEFAULT_TTL: Final = 60.0
 NODE: Final = ""
 """In place of a pod's UID, for references of the node itself."""
 MOST_BYTES: Final = 32 << 20
-"""Of all objects that are kept. The largest of more are not kept, but read for each question and as those without a
-watch: their pods have as many as they like, and this actor has a ceiling of memory."""
+"""The most for all objects that are kept: pods name as many as they like, and this actor has a ceiling of memory. The
+largest objects beyond that are not kept: each is read for each question, and again like those without a watch."""
 AT_ONCE: Final = 8
 """The most objects that are read at once."""
 MAX_READS: Final = 20

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PLURAL: Final = "clustertrustbundles"
 VERSIONS: Final = ("v1beta1", "v1alpha1")
-"""Of certificates.k8s.io, the first choice first, as the kubelet has them."""
+"""Versions of certificates.k8s.io, the first choice first, as in the kubelet."""
 _MENTION: Final = b'"clusterTrustBundle"'
 """What the JSON of each pod with such a source has."""
 AGAIN_SECONDS: Final = 60.0

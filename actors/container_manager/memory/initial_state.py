@@ -91,7 +91,7 @@ def _of_tables(table: MemoryTable, twin: MemoryTable) -> Iterator[str]:
 
 
 def _of_groups(expected: Machine, kept: Machine, number: int, kind: str) -> Iterator[str]:
-    """Of the groups of this node, which are the same in both."""
+    """The differences between the groups of this node, which are the same groups in both."""
     for field in ("reserved", "free"):
         have, had = (
             sum(getattr(machine[one].memoryMap[kind], field) for one in expected[number].cells

@@ -26,7 +26,7 @@ CALL_SECONDS: Final = 45.0
 MOST_CLAIM_BYTES: Final = 64 << 10
 """Bytes of the devices of one claim, of which the API allows 32. The devices of all claims are kept in one file."""
 MOST_REPORT_BYTES: Final = 1 << 20
-"""Of a report of health. Each driver may have one on its way."""
+"""The most bytes of a health report. Each driver may have one on its way."""
 _PACKAGE: Final = "k8s.io.kubelet.pkg.apis.dra"
 _HEALTH: Final = {health_pb.HEALTHY: HEALTHY, health_pb.UNHEALTHY: UNHEALTHY}
 _Request = TypeVar("_Request", dra.NodePrepareResourcesRequest, dra.NodeUnprepareResourcesRequest)

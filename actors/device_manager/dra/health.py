@@ -15,7 +15,7 @@ UNHEALTHY: Final[HealthState] = "Unhealthy"
 UNKNOWN: Final[HealthState] = "Unknown"
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
 MOST_DEVICES: Final = 16384
-"""Of one driver."""
+"""The most devices of one driver that are kept."""
 MOST_NAME: Final = 253
 """Characters of the name of a pool, the longest that the API takes; those of devices are shorter. No claim has a device
 with a longer one, and all names are kept, also in the file."""

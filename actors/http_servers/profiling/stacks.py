@@ -21,7 +21,7 @@ class StackFrame(NamedTuple):
 
     function: str
     path: str
-    """Of the source file; '' for a type of objects."""
+    """The path of the source file; '' for a type of objects."""
     first_line: int = 0
     """The function's first line."""
     line: int = 0

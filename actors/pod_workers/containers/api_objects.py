@@ -31,7 +31,7 @@ ASK_SECONDS = 5.0
 AT_ONCE: Final = 8
 """The most objects that are on their way to one container."""
 MOST_BYTES: Final = 16 << 20
-"""Of the objects of one container's environment. The kernel takes 6 MiB of an environment, a shard starts several
+"""The most for one container's environment. The kernel takes 6 MiB of an environment, a shard starts several
 containers at once, and each object is in memory twice meanwhile: as JSON and decoded."""
 
 

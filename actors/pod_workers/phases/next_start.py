@@ -56,7 +56,7 @@ class NextStarts(NamedTuple):
 
     runtime: PodRuntime
     sandbox_id: str
-    """Of the current sandbox; '' for one that is not there yet."""
+    """The ID of the current sandbox; '' if there is none yet."""
     sandbox_empty: bool
     """The current sandbox has no containers."""
     restarting: AbstractSet[str]

@@ -35,7 +35,7 @@ SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner counts as failed, so that it is not repeated in a busy loop."""
 LIST_SECONDS: Final = 60.0
 PAGE_OBJECTS: Final = 25
-"""Of a list that is over MAX_ANSWER as a whole: etcd takes objects of up to 1.5 MiB."""
+"""The objects in a page of a list that is over MAX_ANSWER as a whole: etcd takes objects of up to 1.5 MiB."""
 _FIRST_PAGE: Final = {"limit": str(PAGE_OBJECTS)}
 RELIST_AFTER: Final = 2
 """The number of consecutive 5xx answers after which the collection is listed again."""
@@ -152,7 +152,7 @@ class Reflector:
         self._version: str | None = ""
         """'' before the first list; None while the list or the watch under way is of a lost history (`start_over`)."""
         self._watch_limit: asyncio.Timeout | None = None
-        """Of the watch that runs."""
+        """The timeout of the watch that runs; None: no watch runs."""
         self._in_pages = False
         """A list was too large for one answer."""
         self._backoff, self._unreachable = Backoff(), False

@@ -25,7 +25,7 @@ class ConfigExplanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     sets: ConfigExplanation | None = None
     """The field that the flag sets."""
     stage: str = ""
-    """Of a gate: ALPHA, BETA, GA, DEPRECATED."""
+    """ALPHA, BETA, GA or DEPRECATED; only a gate has one."""
     locked: bool = False
     deprecated: bool = False
     removed: str = ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 FOLDER: Final = "addresses"
-"""Of a managed runtime, beside its socket: dataDir of the plug-in."""
+"""The directory of the plug-in (its dataDir), beside the socket of a managed runtime."""
 LOCK: Final = "lock"
 """The plug-in's lock of a network's addresses."""
 LEAST_AGE_SECONDS: Final = 600.0

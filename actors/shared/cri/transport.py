@@ -41,7 +41,7 @@ LONGEST_SECONDS: Final = 1e9
 expires at once."""
 
 _NEARLY_ALL: Final = 0.95
-"""Of the timeout: the deadline that the runtime is told is rounded."""
+"""The share of a timeout after which a call counts as timed out: the deadline that the runtime gets is rounded."""
 
 STATUS_CODE: Final = "rpc.grpc.status_code"
 
@@ -63,7 +63,7 @@ class GrpcTransport:
     """A channel, opened at the first call: never before a fork. It reconnects by itself."""
 
     options: ClassVar[tuple[tuple[str, int], ...]] = ()
-    """Of the channel, besides CHANNEL_OPTIONS."""
+    """Options of the channel, besides CHANNEL_OPTIONS."""
 
     def __init__(self, path: str, tracer: Tracer = OFF) -> None:
         self.path, self._tracer = path, tracer

@@ -16,7 +16,7 @@ class DeviceSpec(msgspec.Struct, frozen=True):
     host_path: str
     container_path: str
     permissions: str
-    """Of r, w and m (mknod)."""
+    """Some of the letters r, w and m (mknod)."""
 
 
 class AllocatedMount(msgspec.Struct, frozen=True):

@@ -101,5 +101,5 @@ def signer_name(text: str) -> str:
 
 
 def trust_bundle_name(text: str) -> str:
-    """Of a bundle of a signer the part before the last ':' is the signer's name with ':' for '/'."""
+    """In the name of a signer's bundle, the part before the last ':' is the signer's name, with ':' for '/'."""
     return dns_subdomain(text.rpartition(":")[2]) if text else "required"

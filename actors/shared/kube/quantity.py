@@ -21,7 +21,7 @@ _SUFFIXES = {
 _FORM = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([eE][+-]?[0-9]{1,4})|([numkMGTPE]|[KMGTPE]i)?)\Z", re.ASCII)
 
 _MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
-"""Of a quantity given as a number. A larger one could be sent to no other actor; the API server writes texts."""
+"""The range of a quantity given as a number: no message holds a larger one. The API server writes texts."""
 
 
 class QuantityError(ValueError):

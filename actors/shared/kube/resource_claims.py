@@ -48,7 +48,7 @@ class ClaimName(msgspec.Struct, frozen=True):
     pod_claim: str
     """The pod's name for it; '' for the claim of its extended resources."""
     name: str
-    """Of the ResourceClaim object, in the pod's namespace."""
+    """The name of the ResourceClaim object, in the pod's namespace."""
     made_for_pod: bool = False
     """It was made from a template: the pod must own it."""
 

@@ -26,7 +26,7 @@ _RETRIES: Final = 64
 _MAX_LINKS: Final = 40
 _REFUSED: Final = {errno.EXDEV, errno.ELOOP}
 _WITHOUT_CALL: Final = {errno.ENOSYS, errno.EPERM}
-"""Of a kernel that lacks a system call, and of a seccomp filter that refuses it."""
+"""The errors of a kernel that lacks a system call, and of a seccomp filter that refuses it."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long

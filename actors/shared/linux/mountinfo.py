@@ -32,7 +32,7 @@ class Mount(msgspec.Struct, frozen=True):
     """The mounted subtree of the file system, `/` for all of it."""
     point: str
     options: tuple[str, ...]
-    """Of this mount: ro, nosuid, ..."""
+    """The options of this mount, not of its file system: ro, nosuid, ..."""
     tags: tuple[str, ...]
     """`shared:7`, `master:3`; none for a private mount."""
     kind: str

@@ -9,7 +9,7 @@ from .sockets import Stamp
 
 
 class PluginIdentity:
-    """Of the plugin at the socket with this stamp; None: no socket is there."""
+    """What is known of the plugin at the socket with this stamp; None: no socket is there."""
 
     def __init__(self, stamp: Stamp | None) -> None:
         self._stamp = stamp

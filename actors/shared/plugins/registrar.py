@@ -21,9 +21,9 @@ DIAL_SECONDS: Final = 10.0
 INFO_SECONDS: Final = 1.0
 NOTIFY_SECONDS: Final = 5.0
 MOST_BYTES: Final = 4 << 20
-"""Of an answer: the kubelet's. Millions of empty parts fill the memory."""
+"""The most bytes of an answer, as with the kubelet. Millions of empty parts would fill the memory."""
 MOST_INFO_BYTES: Final = 64 << 10
-"""Of a registration: some names, which the log quotes at each try."""
+"""The most bytes of a registration: some names, which the log quotes at each try."""
 OPTIONS: Final = (
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     ("grpc.enable_http_proxy", 0),

@@ -33,7 +33,7 @@ class RegistrationPermits:
         self._permits, self._slow_permits = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(SLOW_AT_ONCE)
         self._waiting = 0
         self._limits: dict[asyncio.Timeout, bool] = {}
-        """Of those that have a permit, with whether they hurry."""
+        """The timeouts of the registrations that have a permit, and whether each hurries."""
 
     @property
     def slow_taken(self) -> bool:

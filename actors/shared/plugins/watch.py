@@ -38,8 +38,8 @@ SLOW_PAUSE_SECONDS: Final = 5.0
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 REGISTRATIONS_A_SECOND: Final = 1.0
 BURST: Final = 10
-"""Of one plugin: more often, its registration fails, and is tried again with pauses. Each may change objects of the
-API server."""
+"""The most registrations of one plugin in a row; further ones fail, and are tried again with pauses. Each may change
+objects of the API server."""
 MOST_NAMES: Final = 1000
 """The most plugins of which the registrations are counted."""
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"

@@ -19,7 +19,7 @@ class ProcessStats(msgspec.Struct, frozen=True):
     count: int
     descriptors: int
     sockets: int
-    """Of the descriptors."""
+    """How many of the open descriptors are sockets."""
     open_files_limit: int | None
     """The soft limit of the first process; None: unlimited, or it has ended."""
 

@@ -65,7 +65,7 @@ _SUMMED: Final = (
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    """Of those that are known; None: none is."""
+    """The sum of the known values; None: no value is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -9,7 +9,7 @@ class VolumeFigures(msgspec.Struct, frozen=True, kw_only=True):
     """A volume that its CSI driver measures."""
 
     uid: str
-    """Of the pod."""
+    """The UID of the pod."""
     folder: str
     """Below the pod's `volumes` or `volumeDevices`, as in `kubernetes.io~csi/pv-1`."""
     volume: str

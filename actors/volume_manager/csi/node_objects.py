@@ -16,7 +16,8 @@ from .errors import CsiError
 from .model import Driver
 
 MOST_NODE_ID_BYTES: Final = 256
-"""Of the CSINode's API. The IDs of all drivers share one annotation of the Node: a long one would keep others out."""
+"""The limit of the CSINode's API. The IDs of all drivers share one annotation of the Node: a long one would keep others
+out."""
 TRIES: Final = 5
 """Attempts at a write that conflicts with writes of other clients."""
 

@@ -15,7 +15,7 @@ _LINE: Final = 64
 
 
 def blocks(text: str) -> Iterator[bytes]:
-    """The content of each block, whatever its label. What is not a block is passed over, and headers of blocks."""
+    """The content of each block, whatever its label. Text between blocks, and the headers of blocks, are skipped."""
     for block in _BLOCK.finditer(text):
         lines = block[2].splitlines()
         while lines and (":" in lines[0] or not lines[0].strip()):

@@ -51,7 +51,7 @@ class Content(msgspec.Struct, frozen=True):
     allocatable: Mapping[str, int] = {}
     bundles: Mapping[BundleQuery, TrustBundles] = {}
     order: bytes = b""
-    """Of trust anchors, as of `trust_anchors.merged`."""
+    """Decides the order of trust anchors, as in `trust_anchors.merged`."""
     certificates: Mapping[int, PodCredentials] = {}
     """By the index of the source."""
 

@@ -29,7 +29,7 @@ _LATER_SECONDS: Final = 10.0
 _RUN: Final = "actors.volume_manager.host.mount_program:run"
 
 Identity = tuple[int, int, int]
-"""Of a program's file: inode, time of its last change in nanoseconds, size."""
+"""Identifies a version of a program's file: inode, time of its last change in nanoseconds, size."""
 
 
 class FlexDrivers:

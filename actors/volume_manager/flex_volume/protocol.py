@@ -54,7 +54,7 @@ class MountOptions(msgspec.Struct, frozen=True, kw_only=True):
     fs_type: str
     read_only: bool
     options: dict[str, str]
-    """Of the volume's source."""
+    """The options in the volume's source."""
     fs_group: int | None
     pod: str
     namespace: str

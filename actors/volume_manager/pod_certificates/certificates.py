@@ -63,7 +63,7 @@ class PodCertificates:
             certificate.advance()
 
     async def credentials(self, pod: Pod, volume: str, index: int, source: VolumeProjection) -> PodCredentials:
-        """Of a podCertificate source, the `index`th of the volume. It is requested by the first call."""
+        """The credentials of a podCertificate source, the `index`th of the volume. The first call requests them."""
         key = _Source(pod.metadata.uid, volume, index)
         if key not in self._by_source:
             self._by_source[key] = certificate = self._certificate(pod, source)

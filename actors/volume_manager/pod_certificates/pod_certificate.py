@@ -27,7 +27,8 @@ from .states import (
 )
 
 BACKOFF: Final = BackoffPolicy(first=0.2, maximum=60.0, factor=2.0, jitter=0.2, free=0)
-"""Of steps that fail. Longer pauses would have no effect: each certificate is looked at once a minute or two."""
+"""The pauses after steps that fail. Longer ones would have no effect: each certificate is looked at once a minute or
+two."""
 
 
 class PodCertificate:
@@ -47,7 +48,7 @@ class PodCertificate:
         self._wall, self._rng = wall, rng
         self._state = PodCertificateState()
         self._error = ""
-        """Of the last step."""
+        """Why the last step failed; '' if it did not."""
         self._backoff = Backoff()
         self._settled = asyncio.Event()
         """Set once it is issued or refused."""

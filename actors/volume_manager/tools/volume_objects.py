@@ -30,9 +30,9 @@ GATE_OFF: Final = f"{NO_TRUST_BUNDLES} (the feature gate {TRUST_BUNDLE_GATE} is 
 AT_ONCE: Final = 4
 """The most objects that are on their way: each may have a megabyte, and a volume names any number."""
 MOST_BYTES: Final = 24 << 20
-"""Of the objects of one volume. They are in memory twice while its files are written."""
+"""The most for the objects of one volume, which are in memory twice while its files are written."""
 MANY: Final = 4
-"""More objects than these are a volume of many."""
+"""A volume of more objects than these counts as one of many."""
 OF_MANY_AT_ONCE: Final = 2
 """Volumes of many objects whose files are written at once."""
 
@@ -44,7 +44,7 @@ class VolumeObjects:
         """`gate`: whether a feature gate is on."""
         self._actor, self._gate = actor, gate
         self.order = os.urandom(16)
-        """Of trust anchors: the same until the next start, as in the kubelet."""
+        """Decides the order of trust anchors: the same until the next start, as in the kubelet."""
         self._permits, self._volumes_of_many = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(OF_MANY_AT_ONCE)
         self.tokens = ServiceTokens(self.call)
 

@@ -12,7 +12,7 @@ from .base import Plan, PodContext, RejectedVolume, VolumeType
 REMOVED: Final = ("cephfs", "flocker", "glusterfs", "photonPersistentDisk", "quobyte", "rbd", "scaleIO", "storageos")
 """In-tree sources that Kubernetes dropped without a replacement."""
 NOT_YET: Final = "is not supported by this agent yet"
-"""Of every other source of the API that has no type."""
+"""The reason for every source of the API that has no type and is not in REASONS."""
 REASONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(REMOVED, "was removed from Kubernetes: use a CSI driver that serves it"),
     "gitRepo": "is refused (CVE-2024-10220): clone in an init container into an emptyDir instead",

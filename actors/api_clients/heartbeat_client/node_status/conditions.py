@@ -26,7 +26,7 @@ class _Pressure(msgspec.Struct, frozen=True):
     """Reason and message without pressure."""
     pressure: tuple[str, str]
     events: tuple[str, str]
-    """Without and with."""
+    """The reasons of the events when the pressure has ended, and when it has begun."""
 
 
 PRESSURES = {
@@ -67,7 +67,7 @@ def is_ready(node: Json) -> bool:
 def with_pressure(
     conditions: list[Json], kind: str, pressure: bool | None, now: str
 ) -> tuple[list[Json], list[ConditionChange]]:
-    """`kind` is a key of PRESSURES; None: not known, the condition stays, if there is one with a say."""
+    """`kind` is a key of PRESSURES. `pressure`: None: not known, so a condition that is True or False stays."""
     rule = PRESSURES[kind]
     before = find(conditions, rule.type)
     if pressure is None:

@@ -80,7 +80,7 @@ class FactSources:
         self.learn(**known)
 
     def learn_problem(self, source: str, message: str) -> bool:
-        """Whether it is news."""
+        """Whether the source said something else before, or nothing."""
         before = self.facts.problems.get(source, "")
         self.learn(problems={**self.facts.problems, source: message})
         return before != message

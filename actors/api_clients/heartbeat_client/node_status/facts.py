@@ -75,7 +75,7 @@ class NodeStatusInput(msgspec.Struct, frozen=True, kw_only=True):
     supplemental_groups_policy: bool | None = None
     pressure: NodePressure | None = None
     problems: dict[str, str] = {}
-    """Source to why the node is not ready."""
+    """Why the node is not ready, by source."""
     volumes_in_use: list[str] | None = None
 
 

@@ -39,7 +39,7 @@ class Amount(msgspec.Struct, frozen=True):
     absolute: int | None = None
     """Bytes, inodes or process IDs."""
     percent: float | None = None
-    """Of the capacity."""
+    """Percent of the capacity; None: the threshold is a quantity."""
     written: str = ""
     """The quantity as in the configuration, for messages; empty: a percentage."""
 

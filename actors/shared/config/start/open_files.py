@@ -14,9 +14,9 @@ from actors.shared.config.agent import Agent
 LEAST: Final = 128
 """The fork server has some three for each actor. With fewer it can neither start all actors nor tell why."""
 OF_RUNTIME: Final = 48
-"""Of a containerd without pods, with room for a few commands and pulls."""
+"""The files that a containerd without pods opens, with room for a few commands and pulls."""
 OF_POD: Final = 12
-"""Of a pod with one container; each further container takes six."""
+"""The files for a pod with one container; each further container takes six."""
 
 
 def shortage(agent: Agent, granted: int) -> str:

@@ -61,7 +61,7 @@ class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
     handed_over: bool = False
     """The pods belong to another agent since `supervise reset --keep-pods`, until the next start."""
     command: StartCommand | None = None
-    """Of the last start only; older versions recorded none."""
+    """That of the last start; earlier starts, and those of older versions, have none."""
 
 
 def record_of(
