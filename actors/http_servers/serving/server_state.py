@@ -98,9 +98,10 @@ class ServerState:
     def collector(self) -> Collector:
         """Collects usage figures."""
         from actors.shared.stats.collector import Collector
+        from actors.shared.stats.disk_usage import DiskUsageCollector
 
         disposable = self.actor.disposable
-        return Collector(
+        disks = DiskUsageCollector(
             self.agent,
             self.runtime,
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
@@ -108,6 +109,7 @@ class ServerState:
             self.actor.log,
             ask_drivers=self._ask_drivers,
         )
+        return Collector(self.agent, self.runtime, disks)
 
     async def _ask_drivers(self) -> list[VolumeFigures]:
         """The usage that CSI drivers measure; empty without an answer."""

@@ -6,7 +6,6 @@ Cgroups and /proc are read here, a few at a time, because these reads never bloc
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -23,16 +22,13 @@ from actors.shared.cri.stats import ContainerStats
 from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.cgroup_tree import find as find_cgroups
-from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
 from . import host, pod_cgroups
 from .cgroup_usage import CgroupUsage, read
 from .cpu_rates import CpuRates
 from .disk_usage import DiskUsageCollector
-from .hanging_paths import Disposable
 from .own_cgroup import own_cgroup
-from .pod_disks import AskDrivers, no_drivers
 from .processes import ProcessStats, count_of, processes_of
 from .sample import CgroupSample, ContainerSample, Network, PodSample, UsageSample, usage_of
 from .sandbox_images import SandboxImages
@@ -59,26 +55,23 @@ class _Groups(NamedTuple):
 
 
 class Collector:
-    """`runtime`: a client of the runtime, for the list of pods. `clock`: seconds, monotonic, of ages."""
+    """`runtime`: a client of the runtime, for the list of pods. `disks` adds what the samples say of disks. `clock`:
+    seconds, monotonic, of ages."""
 
     def __init__(
         self,
         agent: Agent,
         runtime: CriClient,
-        disposable: Disposable,
-        metrics: Metrics,
-        log: logging.Logger,
+        disks: DiskUsageCollector,
         clock: Callable[[], float] = time.monotonic,
-        ask_drivers: AskDrivers = no_drivers,
     ) -> None:
-        self._agent, self._runtime, self._clock = agent, runtime, clock
+        self._agent, self._runtime, self._disks, self._clock = agent, runtime, disks, clock
         self._tree: CgroupTree | None = None
         self._cached: tuple[float, UsageSample] | None = None
         self._sampling: asyncio.Task[UsageSample] | None = None
         self._stats_call: asyncio.Future[dict[str, ContainerStats]] | None = None
         self._rates = CpuRates()
         self._images = SandboxImages(runtime)
-        self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
         """A sample that is at most `most_seconds` old, and has all containers that run. Raises CriError.

@@ -32,7 +32,7 @@ _FILE_SYSTEMS: Final = "actors.shared.stats.disk:file_systems"
 
 
 class DiskUsageCollector:
-    """`clock`: seconds, monotonic."""
+    """`runtime`: a client of the runtime, for its file systems. `clock`: seconds, monotonic."""
 
     def __init__(
         self,

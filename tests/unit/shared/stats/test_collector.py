@@ -22,6 +22,7 @@ from actors.shared.linux.cgroup_hierarchy import Hierarchy
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import collector as stats_collector
 from actors.shared.stats.collector import Collector
+from actors.shared.stats.disk_usage import DiskUsageCollector
 from actors.shared.stats.own_cgroup import own_cgroup
 from supervision.actor import DisposableError
 from supervision.metrics import Metrics
@@ -96,9 +97,9 @@ def make(
     monkeypatch.setattr(stats_collector, "FIRST_RATE_SECONDS", 0.001)
     runtime, disks = Runtime(), Disks()
     config = KubeletConfiguration(volumeStatsAggPeriod=Duration.parse(period), kubeletCgroups="/kubepods")
-    collector = Collector(
-        Agent(config=config), cast(CriClient, runtime), disks, Metrics(), logging.getLogger("test"), clock
-    )
+    agent, client = Agent(config=config), cast(CriClient, runtime)
+    usage = DiskUsageCollector(agent, client, disks, Metrics(), logging.getLogger("test"), clock)
+    collector = Collector(agent, client, usage, clock)
     collector._tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
     (tmp_path / "cpu.stat").write_text(CPU)
     return collector, runtime, disks

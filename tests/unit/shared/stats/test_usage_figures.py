@@ -280,7 +280,7 @@ def test_a_network_volume_is_measured_by_its_file_system_alone(tmp_path, place):
     ("given", "found"), [("/c/", {"runtime"}), ("c", {"runtime"}), ("/nowhere", set()), ("", set())]
 )
 def test_the_cgroup_of_the_runtime_is_measured_if_it_is_configured(tmp_path, given, found):
-    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED, UNUSED, UNUSED)
+    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
     system = collector._system()
@@ -290,9 +290,7 @@ def test_the_cgroup_of_the_runtime_is_measured_if_it_is_configured(tmp_path, giv
 
 
 def test_the_system_cgroup_is_measured_as_misc(tmp_path):
-    collector = Collector(
-        Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED, UNUSED, UNUSED
-    )
+    collector = Collector(Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
     assert set(collector._system()) == {"kubelet", "misc"}
