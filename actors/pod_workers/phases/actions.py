@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
-from actors.shared.cri.model import CriContainer
+from actors.pod_workers.pod.lost_container import LostContainer
+from actors.pod_workers.pod.state_values import Verdicts
+from actors.shared.cri.model import CriContainer, PodRuntime
 from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
 
 
 class Kill(msgspec.Struct, frozen=True):
@@ -32,6 +38,24 @@ class ContainerBackoff(msgspec.Struct, frozen=True):
     name: str
     until: float
     last: CriContainer
+
+
+class ActionsInput(NamedTuple):
+    """What the actions for a running pod follow from."""
+
+    pod: Pod
+    runtime: PodRuntime
+    verdicts: Verdicts
+    now: float
+    """Seconds since 1970."""
+    maximum_backoff: float
+    """The maximum seconds between restarts of a failing container."""
+    restarting: AbstractSet[str] = frozenset()
+    """Ids of the containers that are stopped for a restart."""
+    stopped: AbstractSet[str] = frozenset()
+    """Ids of the containers that the runtime has stopped."""
+    lost: Mapping[str, LostContainer] = MappingProxyType({})
+    """The containers that the runtime has lost, by name."""
 
 
 class PodActions(msgspec.Struct, frozen=True, kw_only=True):

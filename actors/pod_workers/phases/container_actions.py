@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from typing import Final
 
 import msgspec
 
 from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.starts import POST_START
-from actors.pod_workers.pod.state_values import Verdicts
-from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, has_sidecar, is_sidecar
 from actors.shared.kube.restart_policy import init_exit_code, may_restart
 
-from .actions import ContainerBackoff, Kill, PodActions, Start
+from .actions import ActionsInput, ContainerBackoff, Kill, PodActions, Start
 from .next_start import NextStarts, has_other_image, next_start
 from .restart_all import restart_all
+
+NEW_SANDBOX: Final = ""
+"""In place of a sandbox's ID: it is not made yet, and has no containers."""
 
 
 def _kill_message(pod: Pod, name: str, what: str, *, again: bool) -> str:
@@ -42,26 +43,15 @@ def ends_when_lost(pod: Pod, container: Container, lost: LostContainer, *, init:
 
 
 class ContainerActions:
-    """A computation over the containers of the current sandbox."""
+    """A computation over the containers of one sandbox."""
 
-    def __init__(
-        self,
-        pod: Pod,
-        runtime: PodRuntime,
-        sandbox_id: str,
-        verdicts: Verdicts,
-        now: float,
-        maximum_backoff: float,
-        restarting: AbstractSet[str],
-        stopped: AbstractSet[str],
-        lost: Mapping[str, LostContainer],
-    ) -> None:
-        """`sandbox_id`: of the sandbox in use; '': of a new one. `lost`: as for `compute_actions`."""
-        self.pod, self.runtime, self.sandbox_id, self.verdicts = pod, runtime, sandbox_id, verdicts
-        self.here = [instance for instance in runtime.containers if sandbox_id and instance.sandbox_id == sandbox_id]
-        self.now, self.maximum = now, maximum_backoff
-        self.restarting, self.stopped, self.lost = restarting, stopped, lost
-        self._next_starts = NextStarts(runtime, sandbox_id, not self.here, restarting, now, maximum_backoff)
+    def __init__(self, facts: ActionsInput, sandbox_id: str) -> None:
+        """`sandbox_id`: of the sandbox in use, or NEW_SANDBOX."""
+        self.pod, self.runtime, self.sandbox_id, self.verdicts = facts.pod, facts.runtime, sandbox_id, facts.verdicts
+        self.here = [one for one in facts.runtime.containers if sandbox_id and one.sandbox_id == sandbox_id]
+        self.now, self.maximum = facts.now, facts.maximum_backoff
+        self.restarting, self.stopped, self.lost = facts.restarting, facts.stopped, facts.lost
+        self._next_starts = NextStarts(self.runtime, sandbox_id, not self.here, self.restarting, self.now, self.maximum)
         self.kill: list[Kill] = []
         self.resume: list[CriContainer] = []
         self.start: list[Start] = []

@@ -8,53 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from types import MappingProxyType
-from typing import Final
 
 import msgspec
 
 from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.restart_policy import init_exit_code
 
-from .actions import PodActions
-from .container_actions import ContainerActions, ends_when_lost
-
-_NONE: Final[Mapping[str, LostContainer]] = MappingProxyType({})
+from .actions import ActionsInput, PodActions
+from .container_actions import NEW_SANDBOX, ContainerActions, ends_when_lost
 
 
-def compute_actions(
-    pod: Pod,
-    runtime: PodRuntime,
-    verdicts: Verdicts,
-    now: float,
-    maximum_backoff: float,
-    restarting: AbstractSet[str] = frozenset(),
-    stopped: AbstractSet[str] = frozenset(),
-    lost: Mapping[str, LostContainer] = _NONE,
-    *,
-    cgroup_gone: bool = False,
-) -> PodActions:
-    """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
-    are stopped for a restart; `stopped`: ids of those that the runtime has stopped; `lost`: those that it has
-    lost, by name; `cgroup_gone`: as in StepInput."""
+def compute_actions(facts: ActionsInput, *, cgroup_gone: bool = False) -> PodActions:
+    """The next actions. `cgroup_gone`: as in StepInput."""
+    pod, runtime = facts.pod, facts.runtime
     sandbox, replace, attempt = choose_sandbox(pod, runtime, cgroup_gone=cgroup_gone)
-    if replace:
-        if (runtime.sandboxes or lost) and not _needs_new_sandbox(pod, runtime, restarting, lost):
-            return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
-        in_new = ContainerActions(pod, runtime, "", verdicts, now, maximum_backoff, restarting, stopped, lost)
-        first = in_new.first_starts()
-        kill = bool(runtime.sandboxes or alive(runtime))
-        return msgspec.structs.replace(first, kill_pod=kill, create_sandbox=True, attempt=attempt)
-    used = sandbox.id if sandbox is not None else ""
-    in_use = ContainerActions(pod, runtime, used, verdicts, now, maximum_backoff, restarting, stopped, lost)
-    return in_use.actions(attempt)
+    if not replace:
+        return ContainerActions(facts, sandbox.id if sandbox is not None else "").actions(attempt)
+    has_begun = bool(runtime.sandboxes or facts.lost)
+    if has_begun and not _needs_new_sandbox(pod, runtime, facts.restarting, facts.lost):
+        return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
+    first = ContainerActions(facts, NEW_SANDBOX).first_starts()
+    kill = bool(runtime.sandboxes or alive(runtime))
+    return msgspec.structs.replace(first, kill_pod=kill, create_sandbox=True, attempt=attempt)
 
 
 def actions_of(state: PodState, now: float, maximum_backoff: float, *, cgroup_gone: bool = False) -> PodActions:
@@ -62,10 +43,10 @@ def actions_of(state: PodState, now: float, maximum_backoff: float, *, cgroup_go
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
-    return compute_actions(
-        pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped, state.lost,
-        cgroup_gone=cgroup_gone,
-    )  # fmt: skip
+    facts = ActionsInput(
+        pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped, state.lost
+    )
+    return compute_actions(facts, cgroup_gone=cgroup_gone)
 
 
 def choose_sandbox(pod: Pod, runtime: PodRuntime, *, cgroup_gone: bool = False) -> tuple[Sandbox | None, bool, int]:

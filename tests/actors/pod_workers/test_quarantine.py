@@ -33,10 +33,11 @@ class Poison(Exception):
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:
     decide = pod_actions.compute_actions
 
-    def compute(wanted, *rest, **more):
+    def compute(facts, **more):
+        wanted = facts.pod
         if wanted.metadata.uid == "bad" and wanted.spec.containers[0].image == "busybox":
             raise Poison
-        return decide(wanted, *rest, **more)
+        return decide(facts, **more)
 
     monkeypatch.setattr(pod_actions, "compute_actions", compute)
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.pod_workers.phases.actions import ActionsInput
 from actors.pod_workers.phases.pod_actions import choose_sandbox, compute_actions, lost_with_sandbox
 from actors.pod_workers.pod.lost_container import LostContainer
 from actors.pod_workers.pod.state_values import Verdicts
@@ -46,7 +47,7 @@ def test_a_sandbox_is_replaced_that_is_not_the_only_ready_one_or_has_not_the_net
 
 def test_containers_that_run_without_a_sandbox_are_stopped_before_there_is_a_new_one() -> None:
     for containers, kill in (((ran("a"),), True), ((ran("a", S.EXITED, exit_code=1),), False), ((), False)):
-        actions = compute_actions(pod("a"), runtime(*containers, boxes=()), Verdicts(), NOW, 300.0)
+        actions = compute_actions(ActionsInput(pod("a"), runtime(*containers, boxes=()), Verdicts(), NOW, 300.0))
         assert (actions.create_sandbox, actions.kill_pod) == (True, kill)
 
 
@@ -69,9 +70,8 @@ def test_the_work_of_a_container_that_ends_with_its_sandbox_is_not_done_unless_i
 def test_a_lost_init_container_ends_only_a_pod_that_must_not_run_it_again() -> None:
     def needs(policy: str) -> bool:
         wanted = pod("a", initContainers=[Container(name="i")], restartPolicy=policy)
-        return compute_actions(
-            wanted, runtime(boxes=()), Verdicts(), NOW, 300.0, lost={"i": LostContainer("s0")}
-        ).create_sandbox
+        facts = ActionsInput(wanted, runtime(boxes=()), Verdicts(), NOW, 300.0, lost={"i": LostContainer("s0")})
+        return compute_actions(facts).create_sandbox
 
     assert [needs(policy) for policy in ("Never", "OnFailure", "Always")] == [False, True, True]
 
@@ -89,7 +89,7 @@ def test_a_container_that_must_run_once_and_has_not_begun_is_not_lost_with_the_s
 ) -> None:
     once = Container(name="a", restartPolicy="Never")
     wanted = Pod(spec=PodSpec(containers=[once], initContainers=[Container(name="i")], restartPolicy=policy))
-    actions = compute_actions(wanted, runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0)
+    actions = compute_actions(ActionsInput(wanted, runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0))
     assert (actions.create_sandbox, actions.done) == (again, not again)
     assert [start.container.name for start in actions.start] == (["i"] if again else [])
 
@@ -110,7 +110,8 @@ def test_a_container_that_must_run_once_has_had_its_run_if_it_runs_as_the_sandbo
     once = Container(name="a", restartPolicy=own, restartPolicyRules=rules)
     spec = PodSpec(containers=[once, Container(name="b", restartPolicy="Always")], restartPolicy="Never")
     before = (ran("a", state), ran("b"))
-    actions = compute_actions(Pod(spec=spec), runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0)
+    facts = ActionsInput(Pod(spec=spec), runtime(*before, boxes=(box(ready=False),)), Verdicts(), NOW, 300.0)
+    actions = compute_actions(facts)
     assert actions.create_sandbox
     assert [start.container.name for start in actions.start] == (["a", "b"] if again else ["b"])
 
@@ -125,7 +126,7 @@ def test_rules_decide_about_a_container_of_a_lost_sandbox_once_its_exit_code_is_
             )
         )
         ended = msgspec.structs.replace(ran("a", S.EXITED, exit_code=code), sandbox_id="old")
-        actions = compute_actions(wanted, runtime(ended, boxes=(box(1),)), Verdicts(), NOW + 1000, 300.0)
+        actions = compute_actions(ActionsInput(wanted, runtime(ended, boxes=(box(1),)), Verdicts(), NOW + 1000, 300.0))
         return actions.done, [start.container.name for start in actions.start]
 
     assert [after(42), after(143)] == [(False, ["a"]), (True, [])]

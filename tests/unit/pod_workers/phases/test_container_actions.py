@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actors.pod_workers.phases.actions import PodActions
+from actors.pod_workers.phases.actions import ActionsInput, PodActions
 from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.state_values import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState
@@ -22,7 +22,7 @@ INIT, SIDECAR = Container(name="i"), Container(name="i", restartPolicy="Always")
 def do(
     wanted: Pod, *containers: CriContainer, verdicts: Verdicts = NONE, restarting: tuple[str, ...] = ()
 ) -> PodActions:
-    return compute_actions(wanted, runtime(*containers), verdicts, NOW, 300.0, frozenset(restarting))
+    return compute_actions(ActionsInput(wanted, runtime(*containers), verdicts, NOW, 300.0, frozenset(restarting)))
 
 
 def starts(actions: PodActions) -> list[tuple[str, int]]:

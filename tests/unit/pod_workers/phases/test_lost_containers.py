@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from actors.pod_workers.phases.actions import ActionsInput
 from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.lost_container import LostContainer
 from actors.shared.cri.model import CriContainer, PodRuntime
@@ -23,7 +24,7 @@ def test_a_container_that_the_runtime_lost_runs_again_where_its_policy_restarts_
     """Its init container, which has ended before, is lost with it."""
     wanted = pod("a", init=(Container(name="i"),), policy=policy)
     runtime = PodRuntime(uid="u", sandboxes=list(boxes))
-    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a": LostContainer("s0")})
+    actions = compute_actions(ActionsInput(wanted, runtime, NONE, NOW, 300.0, lost={"a": LostContainer("s0")}))
     assert actions.done is (started is None)
     assert [name for name, _ in starts(actions)] == (started or [])
 
@@ -32,7 +33,7 @@ def test_a_container_that_the_runtime_lost_runs_again_where_its_policy_restarts_
 def test_an_init_container_that_the_runtime_lost_has_failed(policy, done):
     wanted = pod("a", init=(Container(name="i"),), policy=policy)
     runtime = PodRuntime(uid="u", sandboxes=[box()])
-    actions = compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"i": LostContainer("s0")})
+    actions = compute_actions(ActionsInput(wanted, runtime, NONE, NOW, 300.0, lost={"i": LostContainer("s0")}))
     assert (actions.done, starts(actions)) == (done, [] if done else [("i", 0)])
 
 
@@ -41,7 +42,7 @@ def test_init_containers_run_in_a_new_sandbox_also_when_all_of_the_last_one_is_l
 
     def hook_started(*containers: CriContainer) -> list[tuple[str, int]]:
         runtime = PodRuntime(uid="u", sandboxes=[box(1)], containers=list(containers))
-        return starts(compute_actions(wanted, runtime, NONE, NOW, 300.0, lost={"a": LostContainer("s0")}))
+        return starts(compute_actions(ActionsInput(wanted, runtime, NONE, NOW, 300.0, lost={"a": LostContainer("s0")})))
 
     assert hook_started() == [("i", 0)]
     assert hook_started(ran("i", sandbox_id="s1")) == []
@@ -52,7 +53,9 @@ def test_a_new_sandbox_begins_without_a_lost_container_that_must_run_once():
     once, again = Container(name="a", image="i"), Container(name="b", image="i", restartPolicy="Always")
     wanted = Pod(spec=PodSpec(containers=[once, again], restartPolicy="Never"))
     actions = compute_actions(
-        wanted, PodRuntime(uid="u"), NONE, NOW, 300.0, lost={"a": LostContainer("s0"), "b": LostContainer("s0")}
+        ActionsInput(
+            wanted, PodRuntime(uid="u"), NONE, NOW, 300.0, lost={"a": LostContainer("s0"), "b": LostContainer("s0")}
+        )
     )
     assert (actions.create_sandbox, starts(actions)) == (True, [("b", 0)])
 
@@ -62,12 +65,16 @@ def test_a_new_sandbox_begins_without_a_lost_container_that_must_run_once():
 def test_a_container_whose_exit_is_known_does_as_that_exit_says_when_it_is_lost(boxes, code, started):
     wanted = pod("a", policy="OnFailure")
     lost = {"a": LostContainer("s0", code)}
-    actions = compute_actions(wanted, PodRuntime(uid="u", sandboxes=list(boxes)), NONE, NOW, 300.0, lost=lost)
+    actions = compute_actions(
+        ActionsInput(wanted, PodRuntime(uid="u", sandboxes=list(boxes)), NONE, NOW, 300.0, lost=lost)
+    )
     assert [name for name, _ in starts(actions)] == started
     assert actions.done is not bool(started)
 
 
 def test_no_sandbox_is_made_for_a_lost_init_container_that_must_run_once():
     wanted = pod("a", init=(Container(name="i"),), policy="Never")
-    actions = compute_actions(wanted, PodRuntime(uid="u"), NONE, NOW, 300.0, lost={"i": LostContainer("s0")})
+    actions = compute_actions(
+        ActionsInput(wanted, PodRuntime(uid="u"), NONE, NOW, 300.0, lost={"i": LostContainer("s0")})
+    )
     assert (actions.done, actions.create_sandbox) == (True, False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.containers.spec_hash import container_hash
-from actors.pod_workers.phases.actions import PodActions, Start
+from actors.pod_workers.phases.actions import ActionsInput, PodActions, Start
 from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state_values import Verdicts
@@ -52,7 +52,7 @@ def do(
     wanted: Pod, *containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),), verdicts: Verdicts = NONE
 ) -> PodActions:
     runtime = PodRuntime(uid="u", sandboxes=list(boxes), containers=list(containers))
-    return compute_actions(wanted, runtime, verdicts, NOW, 300.0)
+    return compute_actions(ActionsInput(wanted, runtime, verdicts, NOW, 300.0))
 
 
 def starts(actions: PodActions) -> list[tuple[str, int]]:
@@ -217,16 +217,16 @@ def test_a_failed_post_start_hook_leaves_the_restart_to_the_policy():
 
 def test_a_first_kill_for_a_restart_counts_as_no_crash():
     runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a", S.EXITED), ran("b")])
-    first = compute_actions(pod("a", "b"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}))
+    first = compute_actions(ActionsInput(pod("a", "b"), runtime, NONE, NOW, 300.0, frozenset({"a-0"})))
     assert first.start == [Start(pod("a").spec.containers[0], 1, 0)], "no crash"
-    crashed = compute_actions(pod("a", "b"), runtime, NONE, NOW, 300.0)
+    crashed = compute_actions(ActionsInput(pod("a", "b"), runtime, NONE, NOW, 300.0))
     assert crashed.start == [Start(pod("a").spec.containers[0], 1, 1)]
 
 
 def test_a_container_in_an_unknown_state_is_stopped_before_its_next_instance_starts():
     runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a", S.UNKNOWN)])
-    failed = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}))
-    done = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}), frozenset({"a-0"}))
+    failed = compute_actions(ActionsInput(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"})))
+    done = compute_actions(ActionsInput(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}), frozenset({"a-0"})))
     assert ([kill.container.id for kill in failed.kill], failed.start) == (["a-0"], [])
     assert (done.kill, starts(done)) == ([], [("a", 1)])
 
@@ -446,6 +446,6 @@ def test_a_sidecar_in_backoff_delays_nothing_after_a_later_init_container_has_st
 
 def test_a_pod_whose_cgroup_was_removed_gets_a_new_sandbox():
     runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a")])
-    assert starts(compute_actions(pod("a"), runtime, NONE, NOW, 300.0)) == []
-    actions = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, cgroup_gone=True)
+    assert starts(compute_actions(ActionsInput(pod("a"), runtime, NONE, NOW, 300.0))) == []
+    actions = compute_actions(ActionsInput(pod("a"), runtime, NONE, NOW, 300.0), cgroup_gone=True)
     assert (actions.kill_pod, actions.create_sandbox, actions.attempt) == (True, True, 1)
