@@ -6,7 +6,6 @@ once, or at the next start of the agent.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -15,8 +14,8 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
+from actors.shared.config.commands import Command
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
 from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import agent_flags
@@ -29,16 +28,6 @@ from supervision.cli.typed_commands import as_root
 from .trial import entry_text
 
 WAIT_SECONDS = 5.0
-
-
-def register(subparsers: Any) -> argparse.ArgumentParser:
-    """Add `config` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "config", help="check, show, explain and roll back configurations", add_help=False
-    )
-    parser.add_argument("words", nargs=argparse.REMAINDER)
-    parser.set_defaults(run=lambda arguments: commands.run(arguments.words, more=MORE))
-    return parser
 
 
 def history(words: Sequence[str], form: str, out: TextIO) -> int:
@@ -142,4 +131,4 @@ def _summary(state: State) -> str:
     return "\n".join(lines) + "\n"
 
 
-MORE: Final[dict[str, commands.Command]] = {"history": history, "rollback": rollback}
+MORE: Final[dict[str, Command]] = {"history": history, "rollback": rollback}

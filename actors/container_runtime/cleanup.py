@@ -46,7 +46,7 @@ def remove_pods(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[s
 
 
 def purge(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[str]:
-    """End containerd as well, and delete everything: images too. Idempotent. Answers what could not be removed."""
+    """End containerd as well, and delete everything: images too. Idempotent. Returns what could not be removed."""
     processes.end_containerd(instance)
     left = remove_pods(instance, cgroups)
     left += unmount_below(instance.root)
@@ -64,7 +64,7 @@ def _remove(directory: str) -> None:
 
 
 def unmount_below(directory: str) -> list[str]:
-    """Unmount all at or below it, the last first. Answers what stayed.
+    """Unmount all at or below it, the last first. Returns what stayed.
 
     Detach the mount, because another process may still use it; the kernel releases it when that process ends.
     """

@@ -37,7 +37,7 @@ class NotRoot(RuntimeSetupError):
 
 
 class ProgramFailed(RuntimeSetupError):
-    """A program of the runtime's failed; the text holds its last words."""
+    """A program of the runtime's failed; the text has the end of its output."""
 
 
 class NotAnswering(RuntimeSetupError):

@@ -46,7 +46,7 @@ def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = Fals
 
 
 def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:
-    """Restore the missing files of the pods' network that containerd reads. Answers whether one was gone.
+    """Restore the missing files of the pods' network that containerd reads. Returns whether one was gone.
 
     In a cluster containerd itself fills in the template, when it gets the pods' network again. Raises
     RuntimeSetupError, OSError.

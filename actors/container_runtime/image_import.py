@@ -33,7 +33,8 @@ _WORDS: Final = 500
 
 
 def ensure_images(instance: ManagedRuntime, host: RuntimeHost) -> bool:
-    """Have the images in, starting containerd for a moment if need be. Answers whether something was imported.
+    """Import the images that are missing, starting containerd for a moment if need be. Returns whether something was
+    imported.
 
     `prepare` comes first. Raises RuntimeSetupError, OSError.
     """

@@ -1,7 +1,7 @@
 """OCI image layouts (github.com/opencontainers/image-spec) written without a registry and without a builder.
 
-Deterministic: the same content gives the same digests, so importing twice changes nothing. No layer is compressed: zlib
-has no say in it.
+Deterministic: the same content gives the same digests, so importing twice changes nothing. No layer is compressed,
+because the output of zlib differs between its versions.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _POD: Final = re.compile(r"^pod[0-9a-f]|-pod[0-9a-f_]+\.slice$")
 
 
 def end_containerd(instance: ManagedRuntime) -> None:
-    """End the instance's containerd, politely first; it is known by its configuration file."""
+    """End the instance's containerd, by SIGTERM and then SIGKILL; it is known by its configuration file."""
     running = [pid for pid, argv in commands() if instance.config_file in argv and _SHIM not in argv[0]]
     for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _END_SECONDS)):
         _signal(running, number)
@@ -35,7 +35,7 @@ def end_containerd(instance: ManagedRuntime) -> None:
 
 
 def end_containers(instance: ManagedRuntime) -> set[str]:
-    """Kill all containers and then their shims, remove the shims' sockets. Answers the cgroups of their pods.
+    """Kill all containers and then their shims, remove the shims' sockets. Returns the cgroups of their pods.
 
     A container is known by the pid in its task directory (checked: the id is in its cgroup), so no other is hit.
     """

@@ -17,7 +17,8 @@ def argv(instance: ManagedRuntime, host: RuntimeHost) -> tuple[str, ...]:
 
 
 def child_spec(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = False) -> ChildSpec:
-    """The box of the tree: in service once its socket accepts. `cluster`: as in `containerd_config.render`."""
+    """The child spec: a program that is in service once its socket accepts. `cluster`: as in
+    `containerd_config.render`."""
     return ChildSpec(
         name=CONTAINER_RUNTIME,
         program=argv(instance, host),

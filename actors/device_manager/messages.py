@@ -90,7 +90,7 @@ class PrepareDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True)
 
 
 class ReleaseDevices(Message, frozen=True):
-    """The pod has ended, or was not admitted: its devices are free. A pod without any: nothing happens."""
+    """The pod has ended, or was not admitted: its devices are free. Does nothing for a pod without devices."""
 
     uid: str
 

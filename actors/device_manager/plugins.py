@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 REGISTRATIONS_A_SECOND: Final = 1.0
 BURST: Final = 10
-"""A resource that is registered more often waits for its turn."""
+"""Registrations of a resource in a row; further ones wait for their turn."""
 SMALL_LIST: Final = 256
-"""Devices of a list that waits for no longer one."""
+"""A list of at most so many devices does not wait for a longer one."""
 MOST_RESOURCES: Final = 512
-"""The most devices of a node's plugins."""
+"""The most resources that the plugins of a node may have."""
 
 
 OVERTAKEN: Final = "another plugin of this resource has registered meanwhile"

@@ -17,7 +17,7 @@ from proto import device_plugin_pb2_grpc as stubs
 from .registration import Registration
 
 CALLS_OF_A_CONNECTION: Final = 8
-"""Calls that have to wait are kept, each for its plugin."""
+"""The most calls of one connection at a time: those that have to wait are kept in memory."""
 CALLS_AT_ONCE: Final = MAX_CLIENTS * CALLS_OF_A_CONNECTION
 MOST_BYTES: Final = 64 * 1024
 """The most bytes of a request, which has three names."""

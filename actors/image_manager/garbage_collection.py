@@ -49,7 +49,7 @@ class Collection(msgspec.Struct, frozen=True):
     freeable_bytes: int
     """As `wanted_bytes`."""
     aged: int = 0
-    """So many of the images, the first ones, are too old."""
+    """How many of the images, counted from the first, are too old."""
 
 
 def observe(

@@ -79,7 +79,7 @@ class PendingImage(msgspec.Struct, frozen=True):
 
     name: str
     since: float
-    """The time since when, in seconds since 1970."""
+    """Since when, in seconds since 1970."""
     before: int | None = None
     """How many pulls come before it; None: it runs."""
 

@@ -125,7 +125,7 @@ def matching(record: ImagePulledRecord | None, name: str, found: Sequence[FoundC
 
 
 def lacks(record: ImagePulledRecord, name: str, used: FoundCredential) -> bool:
-    """Whether the record has not this secret with this credential, and has room for it."""
+    """Whether the record lacks this secret with this credential, and has room for it."""
     if not isinstance(used.source, ImagePullSecret):
         return False
     secrets = _credentials_of(record, name).kubernetesSecrets

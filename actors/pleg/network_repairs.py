@@ -51,7 +51,7 @@ class NetworkRepairs:
             await self._restore()
 
     async def _restore(self) -> bool:
-        """Answers whether something of the network was gone."""
+        """Returns whether a file of the network was gone."""
         agent = self._agent
         arguments = {
             "root_dir": agent.root_dir,

@@ -54,8 +54,10 @@ def pods_on_disk(start: StartRecord, uids: Sequence[str]) -> list[Object]:
         made_ns = min((task.started_ns for task in of_pod if "container-name" not in task.notes), default=0)
         containers += _others(uid, directory, {one.name for one in containers})
         notes = {} if "-" in uid else {CONFIG_SOURCE: SOURCE_FILE}  # the UID of a static pod is a hash
-        box = Sandbox(id="", pod_uid=uid, pod_name=name, pod_namespace=namespace, annotations=notes, created_ns=made_ns)
-        pod = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=[box], containers=containers)
+        sandbox = Sandbox(
+            id="", pod_uid=uid, pod_name=name, pod_namespace=namespace, annotations=notes, created_ns=made_ns
+        )
+        pod = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=[sandbox], containers=containers)
         found.append(of_runtime(pod))
     return found
 

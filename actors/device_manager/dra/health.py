@@ -20,10 +20,9 @@ MOST_NAME: Final = 253
 """Characters of the name of a pool, the longest that the API takes; those of devices are shorter. No claim has a device
 with a longer one, and all names are kept, also in the file."""
 MOST_COST: Final = 16 << 20
-"""Bytes that the health of all drivers' devices takes, and COST_ASSURED more of each: many drivers that report many
-devices fill no memory."""
+"""The most bytes for the health of all drivers' devices, besides COST_ASSURED of each driver."""
 COST_ASSURED: Final = 64 << 10
-"""Bytes that a driver may take whatever others take."""
+"""Bytes that a driver may take, however much others take."""
 _COST: Final = 500
 """Bytes of one device without its texts."""
 MESSAGE_BYTES: Final = 1024

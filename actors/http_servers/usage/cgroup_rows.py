@@ -41,9 +41,9 @@ def cgroup_rows(sample: UsageSample, images: Mapping[str, str]) -> list[CgroupRo
             found.append(CgroupRow(labels(pod.measured.path, **whose), pod.measured, started))
         if pod.sandbox_measured is not None:
             one = pod.sandbox_measured
-            box = pod.sandbox
-            name, image = box.labels.get(CONTAINER_NAME_LABEL, ""), images.get(box.id, "")
-            own = labels(one.path, name=box.id, image=image, container=name, **whose)
+            sandbox = pod.sandbox
+            name, image = sandbox.labels.get(CONTAINER_NAME_LABEL, ""), images.get(sandbox.id, "")
+            own = labels(one.path, name=sandbox.id, image=image, container=name, **whose)
             found.append(CgroupRow(own, one, started, pod.network))
         for inner in pod.containers:
             container = inner.container

@@ -141,10 +141,11 @@ def _node_swap(host: HostStats, at: float) -> Json:
 
 # -- pods and containers ------------------------------------------------------------------------------------------
 def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], small: bool) -> Json:
-    box, used = pod.sandbox, pod.usage
+    sandbox, used = pod.sandbox, pod.usage
+    namespace = sandbox.pod_namespace
     found = {
-        "podRef": {"name": box.pod_name, "namespace": box.pod_namespace, "uid": box.pod_uid},
-        "startTime": rfc3339(box.created_ns / 1e9),
+        "podRef": {"name": sandbox.pod_name, "namespace": namespace, "uid": sandbox.pod_uid},
+        "startTime": rfc3339(sandbox.created_ns / 1e9),
         "containers": [_container(sample, pod, one, small) for one in pod.containers],
         "cpu": cpu_stats(used) if used else None,
         "memory": memory_stats(used.usage) if used else None,
@@ -152,17 +153,16 @@ def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], smal
     }
     if small:
         return without_nulls(found)
-    disk = sample.disks.get(box.pod_uid, {})
+    disk = sample.disks.get(sandbox.pod_uid, {})
     usage = pod.measured.usage if pod.measured else None
     return without_nulls(
         found
         | {
             "io": io_stats(usage.at, usage.psi) if usage else None,
             "network": network_stats(sample.at, pod.network) if pod.network else None,
-            "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()]
-            or None,
+            "volume": [_volume(sample, namespace, name, one) for name, one in disk.get("volumes", {}).items()] or None,
             "ephemeral-storage": _ephemeral(sample, pod, disk),
-            "process_stats": without_nulls({"process_count": processes.get(box.pod_uid)}),
+            "process_stats": without_nulls({"process_count": processes.get(sandbox.pod_uid)}),
         }
     )
 

@@ -1,6 +1,6 @@
 """`supervise config check|show|explain`: validate and show a configuration without starting anything.
 
-`history` and `rollback`, which deal with trials, are in the config controller's package, as is the registration.
+`history` and `rollback`, which deal with trials, are in the config controller's package.
 
 `check` and `show` take the flags of `supervise start`. Without flags they use the flags of a running agent. None of
 these commands needs one.

@@ -106,7 +106,7 @@ class Collector:
         for container in containers:
             if container.state is CriContainerState.RUNNING:
                 inside.setdefault(container.sandbox_id, []).append(container)
-        return [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
+        return [(sandbox, inside.get(sandbox.id, [])) for sandbox in newest(sandboxes)]
 
     async def _collect(self, running: RunningPods) -> UsageSample:
         stats = await self._container_stats()
@@ -254,7 +254,10 @@ def _parts(pod: PodSample) -> list[CgroupSample]:
 def _is_incomplete(sample: UsageSample, running: RunningPods) -> bool:
     """Whether a container runs, or a sandbox is ready, that the sample lacks."""
     sampled = {pod.sandbox.id: {one.container.id for one in pod.containers} for pod in sample.pods}
-    return any(box.id not in sampled or not {one.id for one in inside} <= sampled[box.id] for box, inside in running)
+    return any(
+        sandbox.id not in sampled or not {one.id for one in inside} <= sampled[sandbox.id]
+        for sandbox, inside in running
+    )
 
 
 def _has_rate(measured: CgroupSample) -> bool:

@@ -117,10 +117,12 @@ class DiskUsageCollector:
     def _directories(self, pods: list[PodSample]) -> list[list[str]]:
         """The UID of each pod, its directory, and that of its logs."""
         logs = self._agent.pod_logs_dir
-        return [
-            [box.pod_uid, self._agent.pod_dir(box.pod_uid), f"{logs}/{box.pod_namespace}_{box.pod_name}_{box.pod_uid}"]
-            for box in (pod.sandbox for pod in pods)
-        ]
+        found = []
+        for sandbox in (pod.sandbox for pod in pods):
+            uid = sandbox.pod_uid
+            log_dir = f"{logs}/{sandbox.pod_namespace}_{sandbox.pod_name}_{uid}"
+            found.append([uid, self._agent.pod_dir(uid), log_dir])
+        return found
 
     def _count(self, pods: dict[str, Disk]) -> None:
         for pod in pods.values():

@@ -28,7 +28,7 @@ class _Entry(msgspec.Struct):
     order: int
     gather_until: float
     not_before: float = 0.0
-    """The pauses after failures."""
+    """When the pause after the last failure ends, by the clock of the caller."""
 
     @property
     def due(self) -> float:

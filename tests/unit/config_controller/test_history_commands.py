@@ -1,11 +1,11 @@
-import argparse
 import json
 import threading
 import time
 
 import pytest
 
-from actors.config_controller.commands import register
+from actors.config_controller.commands import MORE
+from actors.shared.config.commands import run
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State, hash_of, layers_of
 from actors.shared.config.sources.documents import Document
 from supervision.cli.command import CommandError
@@ -29,10 +29,7 @@ def store(tmp_path):
 
 
 def do(tmp_path, *words):
-    parser = argparse.ArgumentParser()
-    register(parser.add_subparsers())
-    arguments = parser.parse_args(["config", *words, f"--root-dir={tmp_path}"])
-    return arguments.run(arguments)
+    return run([*words, f"--root-dir={tmp_path}"], more=MORE)
 
 
 def test_history_is_printed_oldest_first_with_the_configuration_in_force(store, tmp_path, capsys):
@@ -73,10 +70,7 @@ def test_a_history_that_the_agent_has_set_aside_is_named(store, tmp_path, capsys
 
 
 def test_the_directory_may_be_a_word_of_its_own(store, tmp_path, capsys):
-    parser = argparse.ArgumentParser()
-    register(parser.add_subparsers())
-    arguments = parser.parse_args(["config", "history", "--root-dir", str(tmp_path)])
-    assert arguments.run(arguments) == 0
+    assert run(["history", "--root-dir", str(tmp_path)], more=MORE) == 0
     assert f"in force: {hash_of(SECOND)}" in capsys.readouterr().out
 
 
@@ -150,7 +144,7 @@ def test_a_rollback_where_no_agent_ever_ran_asks_for_the_right_directory(tmp_pat
     assert "no configuration has been in force there yet" in said
 
 
-def test_the_other_config_commands_are_registered_too(tmp_path, capsys):
+def test_the_other_config_commands_are_there_too(tmp_path, capsys):
     assert do(tmp_path, "check") == 0
     assert capsys.readouterr().out == "valid\n"
 
