@@ -223,7 +223,7 @@ class Demo:
         return 1
 
     def _fail(self, what: str) -> int:
-        sys.stderr.write(f"error: {what}; the agent's last log lines:\n{self._node.last_words()}\n")
+        sys.stderr.write(f"error: {what}; the agent's last log lines:\n{self._node.log_end()}\n")
         return 1
 
     def _say(self, text: str) -> None:

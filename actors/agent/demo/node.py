@@ -118,7 +118,7 @@ class DemoNode:
             return ""
         return f"ports of another agent were met: this one serves on {config.port} and {config.healthzPort}"
 
-    def last_words(self, lines: int = 15) -> str:
+    def log_end(self, lines: int = 15) -> str:
         try:
             return "\n".join(Path(self.layout.agent_log).read_text(errors="replace").splitlines()[-lines:])
         except OSError:

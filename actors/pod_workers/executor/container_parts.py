@@ -195,8 +195,8 @@ class ContainerParts:
             mounts.append(self._file("/etc/hosts", hosts))
         message_path = absolute(container.terminationMessagePath) if container.terminationMessagePath else ""
         if message_path and message_path not in mounted:
-            last_words = files.make_termination_log(pod_dir, container, start.restart_count)
-            mounts.append(self._file(message_path, last_words))
+            termination_log = files.make_termination_log(pod_dir, container, start.restart_count)
+            mounts.append(self._file(message_path, termination_log))
         return mounts
 
     def _file(self, path: str, made: str) -> cri.Mount:

@@ -121,7 +121,7 @@ class ToldNode:
     def moved_ports(self) -> str:
         return ""
 
-    def last_words(self) -> str:
+    def log_end(self) -> str:
         return "what the agent said"
 
     def retire_pod(self) -> None:
@@ -155,7 +155,7 @@ def test_the_pod_speaks_and_then_everything_is_stopped_in_order(told):
     assert text.endswith("nothing is left\n")
 
 
-def test_an_agent_that_ends_is_a_failure_with_its_last_words(told, capsys):
+def test_an_agent_that_ends_is_a_failure_with_the_end_of_its_log(told, capsys):
     told.dead = True
     assert tell(told)[0] == 1
     assert "what the agent said" in capsys.readouterr().err

@@ -1,11 +1,11 @@
-"""PendingAdmissions under way: a withdrawal strikes those before it, and none after it."""
+"""Pending admissions: a withdrawal ends those before it, and none after it."""
 
 from __future__ import annotations
 
 from actors.container_manager.admission.pending_admissions import PendingAdmissions
 
 
-def test_a_withdrawal_cancels_the_pending_pulls_of_that_pod_only() -> None:
+def test_a_withdrawal_ends_the_pending_admissions_of_that_pod_only() -> None:
     admissions = PendingAdmissions()
     with admissions.start("a") as one, admissions.start("a") as two, admissions.start("b") as other:
         admissions.withdraw("a")
@@ -30,9 +30,12 @@ def test_an_admission_is_alone_when_no_other_valid_one_is_pending() -> None:
 def test_finished_admissions_are_not_kept() -> None:
     admissions = PendingAdmissions()
     with admissions.start("a"), admissions.start("a"):
+        assert admissions.awaits("a")
+        assert not admissions.awaits("b")
         admissions.withdraw("a")
         with admissions.start("a"):
             pass
+    assert not admissions.awaits("a")
     assert admissions._pending == {}
 
 

@@ -74,6 +74,14 @@ def test_a_file_has_the_kubelets_formats() -> None:
     assert list(json.loads(file["Data"])) == ["kind", "apiVersion", "ClaimInfoStateList"]
 
 
+def test_a_claim_without_pods_and_drivers_is_read_as_the_kubelet_writes_it() -> None:
+    data = json.loads(json.loads(encode(Claims({ONE.key: ONE})))["Data"])
+    data["ClaimInfoStateList"][0].update(PodUIDs=None, DriverState=None)
+    text = json.dumps(data)
+    (found,) = decode(json.dumps({"Data": text, "Checksum": zlib.crc32(text.encode())}).encode()).by_key.values()
+    assert (found.name, found.pods, found.drivers) == (ONE.name, frozenset(), {})
+
+
 @pytest.mark.parametrize(
     ("raw", "text"),
     [

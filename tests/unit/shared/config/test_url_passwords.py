@@ -4,7 +4,7 @@ import pytest
 
 from actors.pod_config.sources.http_source import FetchError, UrlSource
 from actors.shared.config.errors import shown
-from actors.shared.config.url_passwords import without_passwords
+from actors.shared.config.url_passwords import lacks_password, without_passwords
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,8 @@ from actors.shared.config.url_passwords import without_passwords
 )
 def test_a_url_is_shown_without_its_password(text: str, expected: str) -> None:
     assert without_passwords(text) == expected
+    assert lacks_password(expected) is (text != expected)
+    assert not lacks_password(text)
 
 
 def test_neither_a_value_of_the_configuration_nor_an_error_of_the_static_pod_url_shows_its_password() -> None:
