@@ -14,7 +14,7 @@ from actors.shared.kube.volumes import PULL_POLICIES, Volume
 from .field_check import FieldCheck
 from .field_references import OF_VARIABLES, check_field, check_resource
 from .probe_rules import check_handler, check_probe
-from .resource_rules import check_resources
+from .resource_rules import check_container_resources
 
 KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
@@ -40,7 +40,7 @@ def check_container(container: Container, kind: str, volumes: Mapping[str, Volum
     for index, source in enumerate(container.envFrom):
         given = [name for name in ("configMapRef", "secretRef") if getattr(source, name) is not None]
         check.at("envFrom").item(index).exactly_one(given, "one of configMapRef, secretRef")
-    check_resources(container.resources, check.at("resources"))
+    check_container_resources(container.resources, check.at("resources"))
     _check_mounts(container, volumes, check)
     _check_probes(container, kind, check)
     if container.securityContext is not None:

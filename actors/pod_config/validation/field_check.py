@@ -51,7 +51,7 @@ class FieldCheck:
         if not names:
             self.fail(f"needs {what}")
         elif len(names) > 1:
-            self.fail(f"has more than one {what}: {', '.join(names)}")
+            self.fail(f"has more than {what if what.startswith('one ') else f'one {what}'}: {', '.join(names)}")
 
     def unique(self, values: Iterable[Any], field: str = "name") -> None:
         """Each value in a list of objects is unique; empty values are ignored."""

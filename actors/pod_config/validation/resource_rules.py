@@ -9,7 +9,8 @@ from typing import Final
 
 from actors.shared.kube import formats
 from actors.shared.kube.container import Container, ResourceRequirements
-from actors.shared.kube.huge_pages import is_huge_pages
+from actors.shared.kube.extended_resources import is_extended
+from actors.shared.kube.huge_pages import PREFIX, is_huge_pages
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, container_sum
@@ -18,6 +19,7 @@ from actors.shared.kube.quantity import QuantityError, parse
 from .field_check import FieldCheck
 
 _OF_PODS: Final = ("cpu", "memory")
+_STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 def check_quantities(given: Mapping[str, Quantity], check: FieldCheck) -> dict[str, Fraction]:
@@ -39,10 +41,48 @@ def check_quantities(given: Mapping[str, Quantity], check: FieldCheck) -> dict[s
 def check_resources(resources: ResourceRequirements, check: FieldCheck) -> None:
     """Quantities are valid and not negative, and no request exceeds its limit."""
     limits = check_quantities(resources.limits, check.at("limits"))
-    requests = check_quantities(resources.requests, check.at("requests"))
+    # a limit that is the default of its request has one problem
+    own = {name: amount for name, amount in resources.requests.items() if resources.limits.get(name) != amount}
+    requests = check_quantities(own, check.at("requests"))
     for resource, request in requests.items():
         if resource in limits and request > limits[resource]:
             check.at("requests").item(resource).fail(f"is above the limit {resources.limits[resource]}")
+
+
+def check_container_resources(resources: ResourceRequirements, check: FieldCheck) -> None:
+    """The same, and the rules for names, for whole numbers and for what no two pods can share."""
+    check_resources(resources, check)
+    own = {name: amount for name, amount in resources.requests.items() if resources.limits.get(name) != amount}
+    for side, given in (("limits", resources.limits), ("requests", own)):
+        for resource, quantity in given.items():
+            if rule := _wrong_amount(resource, quantity):
+                check.at(side).item(resource).fail(rule)
+    for resource in own:
+        if _is_native(resource) and not is_huge_pages(resource):
+            continue
+        limit = resources.limits.get(resource)
+        text = "needs a limit, which is the same" if limit is None else f"must be equal to the limit {limit}"
+        check.at("requests").item(resource).fail(text)
+
+
+def _is_native(resource: str) -> bool:
+    """Whether it is a resource of Kubernetes' own."""
+    return "/" not in resource or "kubernetes.io/" in resource
+
+
+def _wrong_amount(resource: str, quantity: Quantity) -> str:
+    """What is wrong with the name, or with a quantity of this name; '' for nothing."""
+    if "/" not in resource and resource not in _STANDARD and not is_huge_pages(resource):
+        return f"is none of {', '.join(_STANDARD)}, hugepages-<size> and resources with a domain, like example.com/gpu"
+    if not _is_native(resource) and not is_extended(resource):
+        return "is no name of an extended resource, like example.com/gpu"
+    try:
+        value = parse(quantity)
+        if is_huge_pages(resource) and value % parse(resource.removeprefix(PREFIX)):
+            return f"must be a multiple of {resource.removeprefix(PREFIX)}"
+    except (QuantityError, ZeroDivisionError):
+        return ""  # an error of its own
+    return "must be a whole number" if is_extended(resource) and value.denominator != 1 else ""
 
 
 def check_resize_policies(container: Container, pod_restarts: bool, check: FieldCheck) -> None:
