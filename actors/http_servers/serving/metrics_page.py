@@ -43,7 +43,7 @@ class MetricsPage:
         return openmetrics.translated(part) if self._openmetrics else part
 
     def _packed(self, text: str) -> bytes:
-        content = text.encode()
+        content = text.encode(errors="replace")  # a label may be the name of somebody's directory
         return content if self._packer is None else self._packer.compress(content)
 
 

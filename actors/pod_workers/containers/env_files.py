@@ -19,6 +19,7 @@ MAX_BYTES = 64 * 1024
 REST = ""
 """The key of the first invalid line's error; no variable can have this name."""
 _BLANKS = " \t"
+_ANY_BYTES = "surrogateescape"
 
 Files = Mapping[tuple[str, str], Mapping[str, str] | str]
 """By volume and path: the content of the file, or the error."""
@@ -79,11 +80,24 @@ def places(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> dic
     return {(one.volumeName, one.path): [one.volumeName, volumes.get(one.volumeName, ""), one.path] for one in wanted}
 
 
-def read(files: list[list[str]]) -> list[Mapping[str, str] | str]:
-    """The content of each file, or the error. `files`: volume, its host path, path in it. Symlinks out of a volume are
-    not followed, because containers write there. Runs in a disposable process, because they may also mount a file
-    system there that hangs."""
-    return [_read(*one) for one in files]
+def read(files: list[list[str]]) -> list[Mapping[bytes, bytes] | str]:
+    """The content of each file, as bytes, because it may be no UTF-8 (see `received`), or the error. `files`: volume,
+    its host path, path in it. Symlinks out of a volume are not followed, because containers write there. Runs in a
+    disposable process, because they may also mount a file system there that hangs."""
+    return [_in_bytes(_read(*one)) for one in files]
+
+
+def _in_bytes(content: Mapping[str, str] | str) -> Mapping[bytes, bytes] | str:
+    if isinstance(content, str):
+        return content
+    return {key.encode(errors=_ANY_BYTES): text.encode(errors=_ANY_BYTES) for key, text in content.items()}
+
+
+def received(found: Mapping[bytes, bytes] | str) -> Mapping[str, str] | str:
+    """An entry of the result of `read` as text. Pure."""
+    if isinstance(found, str):
+        return found
+    return {key.decode(errors=_ANY_BYTES): text.decode(errors=_ANY_BYTES) for key, text in found.items()}
 
 
 def _read(volume: str, host_path: str, path: str) -> Mapping[str, str] | str:
@@ -127,6 +141,6 @@ def _text(volume: str, path: str) -> str:
         if about.st_size > MAX_BYTES:
             raise ConfigError(f"has more than {MAX_BYTES} bytes")
         with open(path_of(fd), "rb") as file:
-            return file.read(MAX_BYTES).decode(errors="surrogateescape")
+            return file.read(MAX_BYTES).decode(errors=_ANY_BYTES)
     finally:
         os.close(fd)

@@ -126,7 +126,7 @@ class ContainerParts:
             found = await self._actor.disposable(_READ_FILES, {"files": files}, deadline=FILE_SECONDS)
         except DisposableError as error:
             raise ConfigError(f"env files cannot be read: {error}") from None
-        return dict(zip(places, found, strict=True))
+        return dict(zip(places, map(env_files.received, found), strict=True))
 
     def _limits(self, pod: Pod, container: Container) -> LinuxContainerResources:
         return limits(pod, container, self._machine, period_us=period_of(self._agent.config))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,11 +78,17 @@ def test_an_empty_value_counts_as_one_that_is_missing(tmp_path: Path):
 
 def read(selected: list[FileKeySelector], volumes: dict[str, str]) -> Files:
     asked = places(selected, volumes)
-    return dict(zip(asked, env_files.read(list(asked.values())), strict=True))
+    sent = msgspec.msgpack.decode(msgspec.msgpack.encode(env_files.read(list(asked.values()))))
+    return dict(zip(asked, map(env_files.received, sent), strict=True))
 
 
 def wanted(key: str = "A", path: str = "env", **more) -> FileKeySelector:
     return FileKeySelector(volumeName="v", path=path, key=key, **more)
+
+
+def test_a_value_that_is_not_utf8_keeps_its_bytes(tmp_path: Path):
+    (tmp_path / "env").write_bytes(b"\xfe='2'\nA='\xff\x01'\n")
+    assert value(wanted(), read([wanted()], {"v": str(tmp_path)})) == os.fsdecode(b"\xff\x01")
 
 
 def test_a_key_that_is_missing_is_an_error_unless_it_may_be(tmp_path: Path):
