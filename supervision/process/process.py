@@ -30,7 +30,7 @@ from .injected_faults import InjectedFaults
 from .launch import Launch, make_actor
 from .port import ActorPort
 
-_GOODBYE_SECONDS = 0.5
+_FLUSH_SECONDS = 0.5
 _FIRST_RELEASE_SECONDS, _RELEASE_SECONDS = 15.0, 300.0
 _labels: dict[type, str] = {}
 """The labels of message types on the status page."""
@@ -150,7 +150,7 @@ class Process:
     async def _leave(self) -> None:
         if isinstance(self.actor, Actor):
             await self.actor.on_stop()
-        end = self.loop.time() + _GOODBYE_SECONDS
+        end = self.loop.time() + _FLUSH_SECONDS
         self._inbox.flush_acknowledgements()
         # no event reports that the kernel's buffers are empty
         while self._port.unsent and self.loop.time() < end:  # noqa: ASYNC110

@@ -176,7 +176,7 @@ class NetworkStream(httpcore.AsyncNetworkStream):
             self._transport.write(data)
 
     async def aclose(self) -> None:
-        """All answers were read, or none is wanted any more: nothing waits for the peer's goodbye."""
+        """All answers were read, or none is wanted any more: nothing waits for the peer to close its side."""
         self._transport.abort()
 
     async def start_tls(

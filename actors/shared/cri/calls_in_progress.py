@@ -48,10 +48,10 @@ class CallsInProgress:
         self._calls += 1
         number, started_at = self._calls, self._clock()
 
-        def is_slow() -> None:
+        def note_slow() -> None:
             self._update(lambda: self._slow.setdefault(number, (method, started_at)))
 
-        timer = self._after(SLOW_SECONDS, is_slow)
+        timer = self._after(SLOW_SECONDS, note_slow)
         try:
             yield
         finally:
