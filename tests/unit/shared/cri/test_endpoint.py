@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.config.endpoints import MAX_SOCKET_PATH
+from actors.shared.config.endpoints import MAX_SOCKET_PATH, address_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.endpoint import IMAGE_FLAG, socket_path
 from actors.shared.cri.errors import EndpointError
@@ -33,6 +33,12 @@ def test_another_scheme_is_refused_with_flag_and_value(endpoint: str, said: str)
     with pytest.raises(EndpointError, match=said) as caught:
         socket_path(endpoint, IMAGE_FLAG)
     assert str(caught.value).startswith(f"{IMAGE_FLAG}: {endpoint!r}: ")
+
+
+def test_only_a_bare_path_gets_a_scheme() -> None:
+    assert address_of("/run/x.sock") == "unix:///run/x.sock"
+    assert address_of("unix:///run/x.sock") == "unix:///run/x.sock"
+    assert address_of("tcp://127.0.0.1:1") == "tcp://127.0.0.1:1"
 
 
 def test_the_client_names_the_flag_that_is_wrong() -> None:
