@@ -14,6 +14,8 @@ from actors.shared.linux.resolv_conf import MAX_SERVERS, exceeded, parse_resolv_
 
 from .finding import Finding, failure, ok, warning
 
+_REAL_SERVERS: Final = ("/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf")
+"""Where programs that resolve names on a host write the servers that they ask."""
 _PORT: Final = 53
 _ANSWER_SECONDS: Final = 1.0
 """Seconds to wait for an answer. There are two tries, because a datagram may be lost."""
@@ -44,7 +46,7 @@ def dns(
     local = [server for server in servers if server.startswith("127.") or server == "::1"]
     if local:
         text = f"{file} names {', '.join(local)}, which is another host to a pod"
-        yield warning("DNS", text, "resolvConf: /run/systemd/resolve/resolv.conf")
+        yield warning("DNS", text, _without_stub(file, root))
     elif not servers:
         yield warning("DNS", f"{file} names no server", f"add a nameserver to {file}")
     elif wrong := (silent or silent_of)(servers):
@@ -53,6 +55,14 @@ def dns(
         yield warning("DNS", text, f"correct {file}, or let UDP to port 53 of {wrong[0]} through")
     else:
         yield ok("DNS", f"{file} names {', '.join(servers)}")
+
+
+def _without_stub(file: str, root: str) -> str:
+    """How pods get the servers that the resolver in `file` asks. Only a file that is there is named: without it no
+    pod would start."""
+    there = (one for one in _REAL_SERVERS if one != file and Path(root, one.lstrip("/")).is_file())
+    real = next(there, "")
+    return f"resolvConf: {real or 'a file that you write, with the servers that this one asks'}"
 
 
 def _limits(file: str, text: str, servers: int, *, cluster_domain: bool) -> Iterator[Finding]:

@@ -85,16 +85,21 @@ def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[F
         text = f"{version} without {', '.join(missing)}: pods cannot be limited"
         yield failure("cgroups", text, "boot with cgroup_enable=memory, or enable them in cgroup.subtree_control")
     elif version == "v1" and refused:
-        remedy = "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1, or failCgroupV1: false"
-        yield failure("cgroups", "v1, and failCgroupV1 is true: the agent does not start", remedy)
+        text = "v1, and failCgroupV1 is true: the agent does not start"
+        yield failure("cgroups", text, f"{_boot_with_v2(root)}, or failCgroupV1: false")
     elif version == "v1":
         text = f"v1, driver {driver}: it works here, but Kubernetes is dropping it"
-        yield warning("cgroups", text, "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1")
+        yield warning("cgroups", text, _boot_with_v2(root))
     else:
         yield ok("cgroups", f"{version}, driver {driver}")
     if driver == "systemd" and not booted(root):
         text = "cgroupDriver is systemd, and systemd does not run this host"
         yield warning("cgroups", text, "cgroupDriver: cgroupfs, here and in the runtime")
+
+
+def _boot_with_v2(root: str) -> str:
+    """The parameter of the kernel, by who mounts the hierarchies."""
+    return f"boot with cgroup v2: {'systemd.unified_cgroup_hierarchy=1' if booted(root) else 'cgroup_no_v1=all'}"
 
 
 def _is_read_only(path: str) -> bool:

@@ -37,6 +37,18 @@ def test_the_resolver_of_pods_is_looked_at(tmp_path: Path, text: str | None, lev
     assert said in found.text
 
 
+def test_a_resolver_on_the_host_is_replaced_by_a_file_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/resolv.conf").write_text("nameserver 127.0.0.53\n")
+    agent = Agent(config=KubeletConfiguration(resolvConf="/etc/resolv.conf"))
+    (none,) = dns(agent, str(tmp_path))
+    assert none.remedy == "resolvConf: a file that you write, with the servers that this one asks"
+    (tmp_path / "run/systemd/resolve").mkdir(parents=True)
+    (tmp_path / "run/systemd/resolve/resolv.conf").write_text("nameserver 10.0.0.1\n")
+    (there,) = dns(agent, str(tmp_path))
+    assert there.remedy == "resolvConf: /run/systemd/resolve/resolv.conf"
+
+
 def test_a_cluster_without_dns_is_a_warning() -> None:
     (found,) = dns(Agent(config=KubeletConfiguration(resolvConf=""), standalone=False))
     assert found.text == "clusterDNS is empty: pods do not find the cluster's services"
