@@ -33,7 +33,8 @@ def pod_workers(workers: int) -> list[ActorName]:
 
 def worker_of(uid: str, workers: int) -> ActorName:
     """The shard of the pod with this UID. Every actor can compute it, so no router is needed."""
-    return pod_worker(crc32(uid.encode()) % workers)
+    # a UID from the name of a directory may be no UTF-8
+    return pod_worker(crc32(uid.encode(errors="surrogateescape")) % workers)
 
 
 def is_pod_worker(name: str) -> bool:

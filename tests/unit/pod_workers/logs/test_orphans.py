@@ -38,6 +38,11 @@ def test_only_old_directories_of_unknown_pods_are_removed_with_their_links(tmp_p
     assert os.listdir(links) == []
 
 
+def test_a_directory_whose_name_is_not_utf8_is_removed_as_others(tmp_path):
+    made = [directory(tmp_path, os.fsdecode(name)) for name in (b"d_x\xff_u1", b"d_y_\xff")]
+    assert set(sweep(agent(tmp_path), (), WORKER, time.time())) == set(map(str, made))
+
+
 def test_a_directory_that_another_process_removes_does_not_stop_the_removal_of_others(tmp_path, monkeypatch):
     gone, listed = directory(tmp_path, "d_gone_u1"), os.listdir
     monkeypatch.setattr(os, "listdir", lambda path: (["d_away_u9"] if path == str(gone.parent) else []) + listed(path))
