@@ -26,11 +26,14 @@ def apply_group(
     path: str, group: int, on_root_mismatch: bool, after: str = "", seconds: float = 10.0
 ) -> dict[str, Any]:
     """Change every file below `path` that sorts after the relative path `after`, then the top directory. Links are not
-    followed. `on_root_mismatch`: do nothing if the top directory has the group already. Returns `after`, the last
-    file's path, '' when all is done; the number of `files`; how many of them `failed`, and the texts of the first
-    `errors`. Raises OSError when a directory cannot be listed.
+    followed, nor is one that a driver has put in the place of the volume. `on_root_mismatch`: do nothing if the top
+    directory has the group already. Returns `after`, the last file's path, '' when all is done; the number of `files`;
+    how many of them `failed`, and the texts of the first `errors`. Raises OSError when a directory cannot be listed.
     """
     done, errors, failed, end = 0, list[str](), 0, time.monotonic() + seconds
+    if stat.S_ISLNK(os.lstat(path).st_mode):
+        os.lchown(path, -1, group)
+        return {"after": "", "files": 1, "failed": 0, "errors": errors}
     if on_root_mismatch and not after and _is_right(path, group):
         return {"after": "", "files": 0, "failed": 0, "errors": errors}
     for directory, name, relative in _walk(path, tuple(after.split("/")) if after else ()):
@@ -43,7 +46,7 @@ def apply_group(
         done += 1
         if time.monotonic() >= end:
             return {"after": relative, "files": done, "failed": failed, "errors": errors}
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = os.open(path, _OPEN)
     try:
         os.fchown(fd, -1, group)
         os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) | _DIRECTORY)
@@ -54,7 +57,7 @@ def apply_group(
 
 def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
     """For each file: descriptor of its directory, name and relative path; ordered by name, directories first."""
-    top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    top = os.open(path, _OPEN)
     stack = [(top, iter(sorted(os.listdir(top))), "", after)]
     try:
         while stack:

@@ -42,6 +42,16 @@ def test_a_volume_with_the_right_top_directory_is_skipped_under_on_root_mismatch
     assert (volume / "late").stat().st_mode & 0o777 == 0o660
 
 
+def test_a_link_in_the_place_of_the_volume_is_not_followed(volume: Path) -> None:
+    """A CSI driver that may write below the pods' directory would give the files of the host to its pod."""
+    link = volume.parent / "mount"
+    link.symlink_to(volume)
+    before = volume.stat().st_mode
+    assert apply_group(str(link), GROUP, on_root_mismatch=False)["after"] == ""
+    assert modes(volume) == {0o600}
+    assert volume.stat().st_mode == before
+
+
 def test_slices_change_every_file_once_and_the_top_last(volume: Path) -> None:
     after, seen, files = "", [], 0
     while True:
