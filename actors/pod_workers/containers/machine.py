@@ -24,12 +24,23 @@ def this_machine(root: str = "") -> ResourcesHost:
     unified = kernel_files.has_cgroup_v2(root)
     return ResourcesHost(
         memory=memory["MemTotal"],
-        page_sizes=tuple(page_size(resource_of(size)) for size in page_sizes(root + SYSTEM_POOLS)),
+        page_sizes=_limited_page_sizes(root, unified=unified),
         swap=memory.get("SwapTotal", 0),
         cgroup_v2=unified,
         accounts_swap=os.path.exists(_swap_file(root) if unified else f"{root}{CGROUPS}/memory/{_V1_SWAP}"),
         selinux=kernel_files.has_selinux(root),
     )
+
+
+def _limited_page_sizes(root: str, *, unified: bool) -> tuple[str, ...]:
+    """The kernel's names of the sizes of huge pages; none where it cannot limit them, because runc refuses a container
+    with a limit that it cannot set."""
+    cgroups = Path(f"{root}{CGROUPS}")
+    if unified:
+        limits = "hugetlb" in (cgroups / "cgroup.controllers").read_text("ascii").split()
+    else:
+        limits = (cgroups / "hugetlb").exists()
+    return tuple(page_size(resource_of(size)) for size in page_sizes(root + SYSTEM_POOLS)) if limits else ()
 
 
 def _swap_file(root: str) -> str:
