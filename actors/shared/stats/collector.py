@@ -171,7 +171,9 @@ class Collector:
             measured=self._measure(place.path, self._read(place.path)) if place is not None else None,
             sandbox_measured=self._measure(own, self._read(own)) if own else None,
             containers=[self._container(one, inner.get(one.id, ""), stats.get(one.id)) for one in containers],
-            network=self._network([own] if own else [inner[one.id] for one in containers if one.id in inner]),
+            network=self._network(
+                [inner[id_] for id_ in (sandbox.id, *(one.id for one in containers)) if id_ in inner]
+            ),
         )
 
     def _container(self, container: CriContainer, path: str, stats: ContainerStats | None) -> ContainerSample:
@@ -184,8 +186,8 @@ class Collector:
         return ContainerSample(container, measured, stats.writable_layer if stats is not None else None)
 
     def _network(self, cgroups: list[str]) -> Network | None:
-        """The network of a pod: of its sandbox, or of its containers if the sandbox has no process (CRI-O). None: it is
-        the node's, or not visible."""
+        """The network of a pod: of its sandbox, or of its containers if the sandbox has no process, only a cgroup, as
+        with CRI-O. None: it is the node's, or not visible."""
         pid = next((pid for cgroup in cgroups if (pid := pod_cgroups.first_process(self.tree, cgroup))), 0)
         try:
             if not pid or os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):

@@ -42,7 +42,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     phase = reported_phase(observation, expected, old)
     if phase in TERMINAL_PHASES:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
-    start = old.startTime or pod.status.startTime or time_of_ns(_first_run(seen.runtime, observation.now_ns))
+    start = _start_time(observation, old)
     facts = ConditionInput(
         pod, by_name, expected, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod),
         node.ready_to_start,
@@ -75,11 +75,16 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     )
 
 
-def _first_run(runtime: PodRuntime | None, now_ns: int) -> int:
-    """When this node took the pod over: now, or when its oldest sandbox was created, which outlasts a restart of the
-    agent. The manifest of a static pod may be much older."""
+def _start_time(observation: PodStatusInput, old: PodStatus) -> str | None:
+    """When this node took the pod over: at its first status, or when its oldest sandbox was created, which outlasts a
+    restart of the agent. The runtime may not be known yet at the first status. The manifest of a static pod may be much
+    older."""
+    in_api, runtime = observation.pod.status.startTime, observation.seen.runtime
+    if in_api:
+        return old.startTime or in_api
     sandboxes = runtime.sandboxes if runtime is not None else ()
-    return min([now_ns, *(sandbox.created_ns for sandbox in sandboxes if sandbox.created_ns)])
+    first = time_of_ns(min([observation.now_ns, *(one.created_ns for one in sandboxes if one.created_ns)]))
+    return min(filter(None, (old.startTime, first)), default=None)
 
 
 class _Containers(msgspec.Struct, frozen=True):

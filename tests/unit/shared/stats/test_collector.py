@@ -158,6 +158,21 @@ def test_the_processes_of_a_pod_are_those_of_its_containers(tmp_path: Path, monk
     assert asyncio.run(counts()) == {"one": 2}
 
 
+def test_the_network_of_a_sandbox_without_a_process_is_that_of_its_containers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with CRI-O, which gives the sandbox a cgroup all the same."""
+    collector, runtime, _ = make(tmp_path, monkeypatch)
+    put_cgroups(tmp_path, "one")
+    runtime.add_pod("one")
+    (tmp_path / "kubepods" / "podone" / container_id("one") / "cgroup.procs").write_text("12\n")
+    monkeypatch.setattr("os.readlink", lambda path: path)
+    monkeypatch.setattr("actors.shared.stats.collector.host.network_of", lambda pid: ([], f"of {pid}"))
+    (pod,) = asyncio.run(collector.sample(-1, disks=False)).pods
+    assert pod.network is not None
+    assert pod.network.default == "of 12"
+
+
 def test_figures_that_the_runtime_has_not_renewed_are_no_rate_of_zero(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
