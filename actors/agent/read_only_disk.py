@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from actors.shared.linux import mountinfo
+from actors.shared.linux.directories import nearest_directory
 from actors.shared.linux.mountinfo import Mount, MountInfoError
 
 _SHUT_DOWN: Final = {
@@ -25,37 +25,29 @@ class ReadOnly(NamedTuple):
 
 
 def is_read_only(path: str) -> bool:
-    """Whether the file system of the path, or of the nearest directory above it that is there, is read-only."""
-    return bool(os.statvfs(nearest(path)).f_flag & os.ST_RDONLY)
+    """Whether the file system of the path, or of its nearest ancestor that is a directory, is read-only."""
+    return bool(os.statvfs(nearest_directory(path)).f_flag & os.ST_RDONLY)
 
 
 def read_only(path: str, proc: str = "/proc") -> ReadOnly | None:
     """What is wrong with the file system of the path, or of the nearest directory above it; None: it takes writes.
     Raises OSError."""
-    place = nearest(path)
+    place = nearest_directory(path)
     return read_only_mount(place, mount_of(place, proc), os.statvfs(place).f_flag)
 
 
-def read_only_mount(place: Path, mount: Mount | None, flags: int) -> ReadOnly | None:
+def read_only_mount(place: str, mount: Mount | None, flags: int) -> ReadOnly | None:
     """The same of a directory that is there. `mount`: as of mount_of; `flags`: as of statvfs(3). Pure."""
     if flags & os.ST_RDONLY:
         bound = "bind," if mount is not None and "ro" not in mount.super_options else ""
-        top = shlex.quote(mount.point if mount is not None else str(place))
+        top = shlex.quote(mount.point if mount is not None else place)
         return ReadOnly(f"{place} is mounted read-only", f"mount -o remount,{bound}rw {top}")
     if wrong := _shut_down(mount):
         return ReadOnly(f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
     return None
 
 
-def nearest(path: str) -> Path:
-    """The directory, or the nearest one above it that exists."""
-    place = Path(path)
-    while not place.is_dir():
-        place = place.parent
-    return place
-
-
-def mount_of(place: Path, proc: str) -> Mount | None:
+def mount_of(place: str, proc: str) -> Mount | None:
     """The mount that the path is on; None: not known."""
     try:
         return mountinfo.mount_at(mountinfo.read(proc), os.path.realpath(place))

@@ -25,6 +25,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.config.url_passwords import without_passwords
 from actors.shared.kube.pod import ContainerStatus, Pod
+from actors.shared.linux.directories import nearest_directory
 from actors.shared.linux.parent_death import ends_with_parent
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
 from supervision.cli.command import REFUSED, USAGE
@@ -35,8 +36,6 @@ from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
 from supervision.own_code import own_code
-
-from .start_checks import nearest_directory
 
 TIMEOUT_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 0.1

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import accumulate
-from pathlib import Path
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
+from actors.shared.linux.directories import nearest_directory
 from supervision.errors import error_reason
 
 from .validation import kubeconfigs
@@ -143,11 +143,3 @@ def _claims(agent: Agent) -> Iterator[ConfigProblem]:
 
     if error := ClaimStore(StateFiles(agent.root_dir, agent.run_dir)).error():
         yield ConfigProblem("--root-dir", agent.root_dir, str(error), damaged=error.damaged)
-
-
-def nearest_directory(path: str) -> str:
-    """The directory itself, or its nearest existing parent."""
-    found = Path(path)
-    while not found.is_dir() and found != found.parent:
-        found = found.parent
-    return os.fspath(found)

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from actors.agent.read_only_disk import mount_of, nearest, read_only_mount
+from actors.agent.read_only_disk import mount_of, read_only_mount
 from actors.eviction_manager.eviction_signals import layout_of, read_disks
 from actors.eviction_manager.resources import NODE_DISK
 from actors.eviction_manager.thresholds import for_layout, watched
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Amount
+from actors.shared.linux.directories import nearest_directory
 
 from .finding import Finding, failure, ok, warning
 
@@ -28,7 +29,7 @@ _DEFAULTS: Final = MappingProxyType(
 def disks(agent: Agent, images: Mapping[str, str]) -> Iterator[Finding]:
     """Each file system whose space decides on DiskPressure. `images`: the directories of `imagefs` and `containerfs`,
     as far as the runtime tells them."""
-    places = {name: str(nearest(path)) for name, path in {NODE_DISK: agent.root_dir, **images}.items()}
+    places = {name: nearest_directory(path) for name, path in {NODE_DISK: agent.root_dir, **images}.items()}
     read = read_disks([*places.values()])
     figures = {name: read[place] for name, place in places.items() if place in read}
     limits = for_layout(watched(agent.config), layout_of(figures))
@@ -45,12 +46,12 @@ def disk(
 ) -> Iterator[Finding]:
     """The file system of a directory, or of the nearest directory above it that exists. `evicts`: the amounts of
     evictionHard, by signal; `names`: those of this file system in signals."""
-    place = nearest(path)
+    place = nearest_directory(path)
     found = os.statvfs(place)
     space = found.f_bavail / found.f_blocks if found.f_blocks else 1.0
     inodes = found.f_favail / found.f_files if found.f_files else 1.0
     mount = mount_of(place, proc)
-    top = shlex.quote(mount.point if mount is not None else str(place))
+    top = shlex.quote(mount.point if mount is not None else place)
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
     if wrong := read_only_mount(place, mount, found.f_flag):
         yield failure("disk", wrong.text, wrong.remedy)

@@ -6,12 +6,12 @@ writes the new one does not delete the pod.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import msgspec
 from inotify_simple import flags
 
+from actors.shared.linux.directories import nearest_directory
 from actors.shared.linux.inotify import LOST, InotifyEvent, Watcher
 
 from .file_source import is_ignored
@@ -87,11 +87,3 @@ class DirectoryWatch:
 
     def close(self) -> None:
         self._inotify.close()
-
-
-def nearest_directory(path: str) -> str:
-    """The path if it is a directory, else its nearest ancestor that is one."""
-    path = os.path.abspath(path)
-    while not os.path.isdir(path) and path != "/":
-        path = os.path.dirname(path)
-    return path

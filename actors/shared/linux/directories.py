@@ -1,4 +1,5 @@
-"""Creates directories and missing parents with a given mode; os.makedirs applies the umask to parents."""
+"""Creates directories and missing parents with a given mode, as os.makedirs applies the umask to parents; and finds
+the nearest directory that exists."""
 
 from __future__ import annotations
 
@@ -16,6 +17,14 @@ def make_path(path: str, mode: int) -> None:
         path = os.path.dirname(path)
     for each in reversed(missing):
         _make(each, mode)
+
+
+def nearest_directory(path: str) -> str:
+    """The path if it is a directory, else its nearest ancestor that is one."""
+    path = os.path.abspath(path)
+    while not os.path.isdir(path) and path != "/":
+        path = os.path.dirname(path)
+    return path
 
 
 def _make(path: str, mode: int) -> None:

@@ -106,7 +106,7 @@ def test_the_disks_of_images_and_layers_are_judged_by_their_own_thresholds(
     room = os.statvfs_result((4096, 4096, 100, 12, 12, 0, 0, 0, 0, 255))
     seen: list[tuple[str, list[str]]] = []
     monkeypatch.setattr(os, "statvfs", lambda path: room)
-    monkeypatch.setattr(disk_checks, "nearest", lambda path: Path(path))
+    monkeypatch.setattr(disk_checks, "nearest_directory", lambda path: path)
     figures = {path: [device, 12, 100, 0, 0] for path, device in {"/root": 1, **devices}.items()}
     monkeypatch.setattr(disk_checks, "read_disks", lambda paths: {path: figures[path] for path in paths})
     one = disk_checks.disk

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.shared.linux.directories import make_path
+from actors.shared.linux.directories import make_path, nearest_directory
 from actors.shared.linux.removal import remove_tree
 
 
@@ -40,3 +40,10 @@ def test_a_path_may_be_as_deep_as_the_kernel_lets_it(tmp_path):
     make_path(path, 0o750)
     assert os.path.isdir(path)
     remove_tree(str(tmp_path / "a"))
+
+
+def test_the_nearest_directory_is_the_path_or_an_ancestor_of_it(tmp_path):
+    (tmp_path / "file").touch()
+    assert nearest_directory(str(tmp_path)) == str(tmp_path)
+    assert nearest_directory(f"{tmp_path}/a/b") == str(tmp_path)
+    assert nearest_directory(f"{tmp_path}/file/b") == str(tmp_path)
