@@ -123,7 +123,9 @@ async def test_no_pod_network(node: BrokenNode) -> None:
     await node.start()
     await status_says(node, "pod network: not ready: ", "ls /etc/cni/net.d /opt/cni/bin: ")
     await doctor_says(node, "FAIL  pod network: not ready", "network plugin", "ls /etc/cni/net.d")
-    await doctor_says(node, "WARN  pods: default/web-n1: ContainerCreating", "NetworkNotReady", "network plugin")
+    await doctor_says(
+        node, "WARN  pods: default/web-n1: ContainerCreating", "NetworkNotReady", "what mends the pod network"
+    )
     node.fake.network_ready = True
     await node.until(lambda text: text.startswith("ready: "), "status")
     await node.until(lambda text: "Running" in text, "pods")
