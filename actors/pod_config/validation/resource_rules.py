@@ -57,12 +57,23 @@ def check_container_resources(resources: ResourceRequirements, check: FieldCheck
         for resource, quantity in given.items():
             if rule := _wrong_amount(resource, quantity):
                 check.at(side).item(resource).fail(rule)
-    for resource in own:
-        if _is_native(resource) and not is_huge_pages(resource):
-            continue
+    for resource, quantity in own.items():
         limit = resources.limits.get(resource)
+        if (_is_native(resource) and not is_huge_pages(resource)) or _are_equal(quantity, limit):
+            continue
         text = "needs a limit, which is the same" if limit is None else f"must be equal to the limit {limit}"
         check.at("requests").item(resource).fail(text)
+    named = {*resources.limits, *resources.requests}
+    if any(map(is_huge_pages, named)) and named.isdisjoint(_OF_PODS):
+        check.fail("huge pages need cpu or memory beside them")
+
+
+def _are_equal(quantity: Quantity, limit: Quantity | None) -> bool:
+    """Whether they are the same amount, like 1 and 1000m; an invalid one is an error of its own."""
+    try:
+        return limit is not None and parse(quantity) == parse(limit)
+    except QuantityError:
+        return True
 
 
 def _is_native(resource: str) -> bool:

@@ -99,10 +99,10 @@ def test_the_defaults_of_the_api_server_are_filled_in():
         ({"limits": {"cpu": "3"}, "requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}, {"cpu": "2"}, {}),
         ({"requests": {"cpu": "3"}}, {"requests": {"memory": "64Mi"}}, {"cpu": "3"}, {}),
         (
-            {"requests": {"cpu": "3"}}, {"limits": {"hugepages-2Mi": "4Mi"}},
-            {"cpu": "3", "hugepages-2Mi": "4Mi"}, {"hugepages-2Mi": "4Mi"},
+            {"requests": {"cpu": "3"}}, {"limits": {"memory": "64Mi", "hugepages-2Mi": "4Mi"}},
+            {"cpu": "3", "memory": "64Mi", "hugepages-2Mi": "4Mi"}, {"hugepages-2Mi": "4Mi"},
         ),
-        ({}, {"limits": {"hugepages-2Mi": "4Mi"}}, None, {}),
+        ({}, {"limits": {"memory": "64Mi", "hugepages-2Mi": "4Mi"}}, None, {}),
     ],
 )  # fmt: skip
 def test_a_pod_with_limits_requests_what_its_containers_do_and_else_its_limits(own, container, requests, limits):

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from actors.pod_config.manifests.manifest import Origin, read_manifest
 from actors.pod_config.validation.errors import ManifestError
+from actors.pod_config.validation.field_check import FieldCheck
+from actors.pod_config.validation.resource_rules import check_container_resources
+from actors.shared.kube.container import ResourceRequirements
 
 ORIGIN = Origin("file", "/m/p.yaml", "node")
 NODE_TERM = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
@@ -164,7 +167,12 @@ def test_a_pod_that_uses_each_field_is_valid_but_for_references_of_a_static_pod(
             {"limits": {"a.com/gpu": 2}, "requests": {"a.com/gpu": 1}},
             "requests[a.com/gpu]: must be equal to the limit 2",
         ),
-        (f"{CONTAINER}.resources.limits", {"hugepages-2Mi": "3Mi"}, "limits[hugepages-2Mi]: must be a multiple of 2Mi"),
+        (
+            f"{CONTAINER}.resources.limits",
+            {"cpu": 1, "hugepages-2Mi": "3Mi"},
+            "limits[hugepages-2Mi]: must be a multiple of 2Mi",
+        ),
+        (f"{CONTAINER}.resources", {"limits": {"hugepages-2Mi": "4Mi"}}, "resources: huge pages need cpu or memory"),
         ("spec.resources.requests.cpu", "900m", "spec.resources.requests[cpu]: is below what the containers request"),
         ("spec.resources.limits", {"disk": 1}, "spec.resources.limits[disk]: a pod can have cpu, memory"),
         ("spec.overhead.cpu", "much", "spec.overhead[cpu]: 'much' is not a quantity"),
@@ -253,6 +261,14 @@ def test_values_at_the_limits_of_the_api_are_valid() -> None:
     valid = errors(WHOLE)
     assert errors(changed("metadata.annotations", {"a": "x" * ((1 << 18) - 1)})) == valid
     assert errors(changed("spec.securityContext.supplementalGroups", [0, (1 << 31) - 1])) == valid
+
+
+@pytest.mark.parametrize(("limit", "request_"), [(1, "1"), ("2", "2000m"), ("1Ki", 1024)])
+def test_a_request_equals_its_limit_by_its_amount(limit: Any, request_: Any) -> None:
+    check = FieldCheck()
+    resources = ResourceRequirements(limits={"a.com/gpu": limit}, requests={"a.com/gpu": request_})
+    check_container_resources(resources, check)
+    assert check.errors == []
 
 
 @given(
