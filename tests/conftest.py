@@ -4,13 +4,15 @@ import asyncio
 import gc
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.shared.metrics import catalogue
 from supervision.metrics import install
+from supervision.readable_texts import readable
 from tests.support.tcp_ports import ports_given_back
 
 install(catalogue(strict=True))
@@ -35,6 +37,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """The processes of a run send reports as UTF-8, and logs name files whose names are not."""
+    return readable((yield))
 
 
 @pytest.hookimpl(tryfirst=True)
