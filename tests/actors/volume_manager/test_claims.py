@@ -14,7 +14,7 @@ import pytest
 
 from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.kube_client.messages import GetObject, ObjectState
-from actors.volume_manager.host import host_path, local_volumes
+from actors.volume_manager.host import host_path, local_volumes, ownership
 from actors.volume_manager.messages import (
     UnmountVolumes,
     VolumesFailed,
@@ -28,6 +28,7 @@ from tests.actors.volume_manager.claiming_node import BOUND, CLAIM, UID, VOLUME,
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClaimingNode:
     monkeypatch.setattr(local_volumes, "bind_volume", _link)
+    monkeypatch.setattr(ownership, "apply_group", _apply_behind_link)
     found = ClaimingNode(tmp_path / "root", monkeypatch)
     (tmp_path / "disk").mkdir()
     assert found.objects is not None
@@ -41,6 +42,14 @@ def _link(source: str, target: str, options: list[str], seconds: float) -> str:
         os.rmdir(target)
         os.symlink(source, target)
     return ""
+
+
+_apply_group = ownership.apply_group
+
+
+def _apply_behind_link(path: str, *arguments: Any, **named: Any) -> dict[str, Any]:
+    """A mount is no link, which the real one does not follow."""
+    return _apply_group(os.path.realpath(path), *arguments, **named)
 
 
 def bound(node: ClaimingNode, uid: str = UID) -> dict[str, str]:
