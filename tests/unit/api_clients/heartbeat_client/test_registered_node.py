@@ -10,6 +10,7 @@ from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.registered_node import (
     KEEP_VOLUMES,
     RETRIES,
+    UNINITIALIZED,
     RegistrationPlan,
     new_node,
     reconciled,
@@ -49,6 +50,11 @@ def test_taints_are_those_of_the_configuration_and_of_an_external_cloud():
         {"key": "e", "effect": "NoSchedule"},
         {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"},
     ]
+
+
+def test_the_taint_of_an_external_cloud_is_given_once():
+    node = new_node(plan(taints=(tuple(UNINITIALIZED.values()),), external_cloud=True))
+    assert node["spec"]["taints"] == [UNINITIALIZED]
 
 
 def test_a_node_that_is_as_it_should_be_needs_no_write():

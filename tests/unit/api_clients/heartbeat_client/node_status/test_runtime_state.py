@@ -49,8 +49,12 @@ def test_the_pleg_is_unhealthy_after_three_minutes():
 
 
 def test_a_restart_of_pleg_removes_nothing():
-    state = well().reported(RuntimeReport(ready_at=0.0, relisted_at=0.0))
-    assert state.errors(BEGAN + 10) == []
+    silent = RuntimeReport(ready_at=0.0, relisted_at=0.0)
+    assert well().reported(silent).errors(BEGAN + 10) == []
+    broken = well().reported(report(network_error="no CNI"))
+    assert broken.reported(silent).network_error == "no CNI"
+    assert broken.reported(report()).network_error == ""
+    assert well().reported(RuntimeReport(ready_at=0.0, relisted_at=0.0, network_error="x")).network_error == "x"
 
 
 @pytest.mark.parametrize(("field", "word"), [("runtime_error", "runtime"), ("network_error", "runtime network")])

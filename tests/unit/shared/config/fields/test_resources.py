@@ -17,6 +17,10 @@ def test_reservations_are_read_in_cores_bytes_and_ids():
     }
 
 
+def test_nothing_may_be_reserved():
+    assert parse_resource_list({"cpu": "0", "memory": 0}) == {"cpu": 0, "memory": 0}
+
+
 @pytest.mark.parametrize("amounts", [{"gpu": "1"}, {"cpu": "-1"}, {"cpu": "1 m"}, {"cpu": ""}])
 def test_a_wrong_reservation_is_refused(amounts):
     with pytest.raises(ValueError):
