@@ -27,7 +27,7 @@ from actors.shared.config.endpoints import SCHEME
 from actors.shared.config.paths import MANAGED_ROOT, managed_state_dir, state_dir_of
 from actors.shared.cri.program_log import last_line
 from actors.shared.cri.reachability import unreached
-from actors.shared.cri.remedies import of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.kube.names import SOURCE_API
 from actors.shared.linux.services import set_clock
 from supervision.cli.answers import Answers
@@ -79,9 +79,9 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reasons(facts: StatusInput) -> Iterator[Reason]:
-    """The problems. Pure."""
+    """The problems. Only their remedies look at the host: at what runs its services, and which runtimes answer."""
     if facts.runtime and not facts.runtime_reported:
-        yield Reason(RUNTIME, facts.runtime, remedy=of_runtime(facts.endpoint, facts.runtime_log).absent)
+        yield Reason(RUNTIME, facts.runtime, remedy=RuntimeRemedies(facts.endpoint, facts.runtime_log).absent)
     yield from facts.runtime_process
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):

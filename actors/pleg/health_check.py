@@ -16,7 +16,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, WithoutCri, is_answer
 from actors.shared.cri.model import RuntimeStatus
 from actors.shared.cri.program_log import without_cri
-from actors.shared.cri.remedies import managed_network, network_plugin, of_runtime, turn_on_cri
+from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, turn_on_cri
 from actors.shared.cri.service_outage import ServiceOutage
 from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER
@@ -122,9 +122,9 @@ class RuntimeHealthCheck:
 
     def _tell_troubles(self, status: RuntimeStatus) -> None:
         """Report each change, and the state at the start of this incarnation once."""
-        remedies = of_runtime(self._agent.runtime_endpoint, self._agent.managed_log)
-        network, log = network_plugin(), self._agent.managed_log
-        if log:
+        log = self._agent.managed_log
+        remedies, network = RuntimeRemedies(self._agent.runtime_endpoint, log), network_plugin()
+        if log and not status.network_ready:
             network = managed_network(log, cluster=not self._agent.standalone)
         for state in runtime_health.troubles(status, time.monotonic(), remedies, network):
             if self._troubles.get(state.service) != state.text:

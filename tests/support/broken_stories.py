@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest import mock
 
-from actors.shared.cri.remedies import of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.linux.services import set_clock
 from tests.support.apiserver import ApiServer
 from tests.support.broken_node import NODE, BrokenNode, broken_node
@@ -133,7 +133,7 @@ async def told(story: Story, directory: Path) -> Step:
             f"{directory}/none.sock": "/run/containerd/containerd.sock",
             **{str(file): "/etc/kubernetes/kubelet.conf" for file in directory.rglob("*.kubeconfig")},
             server.url: "https://192.0.2.1:6443",
-            of_runtime(f"unix://{directory}/none.sock").absent: (
+            RuntimeRemedies(f"unix://{directory}/none.sock").absent: (
                 "systemctl start containerd, or set containerRuntimeEndpoint to the socket of another"
             ),
             set_clock(): "timedatectl set-ntp true, or chronyc makestep",

@@ -17,7 +17,7 @@ from unittest import mock
 
 import pytest
 
-from actors.shared.cri.remedies import of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.linux.services import set_clock
 from tests.support.apiserver import ApiServer
 from tests.support.broken_node import NODE, BrokenNode, broken_node
@@ -26,7 +26,7 @@ from tests.support.fake_cri import Fault
 pytestmark = [pytest.mark.tree, pytest.mark.slow]
 SCREEN = 24
 START = "start the runtime that listens there, "
-RESTART = of_runtime("").silent
+RESTART = RuntimeRemedies("").silent
 SYSTEMD_WANTED = (
     'expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/x" instead'
 )

@@ -24,7 +24,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, EndpointError, WithoutCri
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from actors.shared.cri.program_log import without_cri
-from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, of_runtime, turn_on_cri
+from actors.shared.cri.remedies import RuntimeRemedies, managed_network, network_plugin, turn_on_cri
 from actors.shared.cri.stats import ImageFileSystems
 from actors.shared.linux.listener_pid import listener_pid
 from supervision.errors import UNREADABLE
@@ -135,7 +135,7 @@ def _stopped_process(endpoint: str) -> int:
 
 
 def _remedies(agent: Agent) -> RuntimeRemedies:
-    return of_runtime(agent.runtime_endpoint, agent.managed_log)
+    return RuntimeRemedies(agent.runtime_endpoint, agent.managed_log)
 
 
 def _network_remedy(agent: Agent) -> str:

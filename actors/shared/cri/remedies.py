@@ -7,6 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Final, NamedTuple
 
+import msgspec
+
 from actors.shared.config.agent import NETWORK_FILES
 from actors.shared.config.endpoints import RUNTIME_SOCKETS, SCHEME, socket_of
 from actors.shared.linux.services import log_of, ordered
@@ -16,7 +18,7 @@ from .reachability import unreached
 
 class _Runtime(NamedTuple):
     part: str
-    """Of the path of its socket."""
+    """A part of the path of its socket."""
     unit: str
     program: str
 
@@ -25,31 +27,48 @@ _RUNTIMES: Final = (_Runtime("crio", "crio", "crio"), _Runtime("cri-dockerd", "c
 _CONTAINERD: Final = _Runtime("containerd", "containerd", "containerd")
 
 
-class RuntimeRemedies(NamedTuple):
-    """What mends one runtime or image service."""
+class RuntimeRemedies(msgspec.Struct, frozen=True):
+    """What mends one runtime or image service. Each text looks at the host when it is asked for, and not before."""
 
-    absent: str
-    """No program listens on its socket."""
-    silent: str
-    """It does not answer."""
-    errors: str
-    """It answers with errors, or that it is not ready."""
+    endpoint: str
+    log: str = ""
+    """The log file of a managed runtime, which is no service of the host, and which the agent starts again by
+    itself."""
+    root: str = ""
+    """The root directory of a fake host."""
 
+    @property
+    def absent(self) -> str:
+        """No program listens on its socket."""
+        if self.log:
+            return f"wait: the agent starts its runtime again; if it stays: {self._look}"
+        _, unit, program = self._runtime
+        return _absent(self.endpoint, unit, program, self.root)
 
-def of_runtime(endpoint: str, log: str = "", root: str = "") -> RuntimeRemedies:
-    """For the service at this endpoint. `log`: the log file of a managed runtime, which is no service of the host, and
-    which the agent starts again by itself. `root`: the root directory of a fake host."""
-    if log:
-        look = f"supervise incidents container_runtime; tail {quote(log)}"
-        return RuntimeRemedies(f"wait: the agent starts its runtime again; if it stays: {look}", look, look)
-    _, unit, program = next((one for one in _RUNTIMES if one.part in endpoint), _CONTAINERD)
-    shown = log_of(unit, program, root)
-    restart = ordered(unit, "restart", program, root)
-    return RuntimeRemedies(
-        absent=_absent(endpoint, unit, program, root),
-        silent=f"{ordered(unit, 'status', program, root)}; {shown}; {restart}: containers keep running",
-        errors=shown,
-    )
+    @property
+    def silent(self) -> str:
+        """It does not answer."""
+        if self.log:
+            return self._look
+        _, unit, program = self._runtime
+        status, restart = (ordered(unit, order, program, self.root) for order in ("status", "restart"))
+        return f"{status}; {self.errors}; {restart}: containers keep running"
+
+    @property
+    def errors(self) -> str:
+        """It answers with errors, or that it is not ready."""
+        if self.log:
+            return self._look
+        _, unit, program = self._runtime
+        return log_of(unit, program, self.root)
+
+    @property
+    def _look(self) -> str:
+        return f"supervise incidents container_runtime; tail {quote(self.log)}"
+
+    @property
+    def _runtime(self) -> _Runtime:
+        return next((one for one in _RUNTIMES if one.part in self.endpoint), _CONTAINERD)
 
 
 def _absent(endpoint: str, unit: str, program: str, root: str) -> str:
@@ -57,11 +76,9 @@ def _absent(endpoint: str, unit: str, program: str, root: str) -> str:
     module does not know."""
     path = socket_of(endpoint)
     other = next((one for one in RUNTIME_SOCKETS if one != path and not unreached(f"{SCHEME}{root}{one}")), "")
-    name = (
-        f"containerRuntimeEndpoint: {SCHEME}{other}, where one answers"
-        if other
-        else ("set containerRuntimeEndpoint to the socket of another")
-    )
+    name = "set containerRuntimeEndpoint to the socket of another"
+    if other:
+        name = f"containerRuntimeEndpoint: {SCHEME}{other}, where one answers"
     if path not in RUNTIME_SOCKETS:
         start = "start the runtime that listens there"
         return f"{name}; or {start}" if other else f"{start}, or {name}"
@@ -71,7 +88,7 @@ def _absent(endpoint: str, unit: str, program: str, root: str) -> str:
 
 
 def turn_on_cri(root: str = "") -> str:
-    """For a containerd of the host: Docker's own packages turn the plug-in off. `root`: as in `of_runtime`."""
+    """For a containerd of the host: Docker's own packages turn the plug-in off. `root`: as in RuntimeRemedies."""
     restart, log = ordered("containerd", "restart", root=root), log_of("containerd", root=root)
     return f"take cri out of disabled_plugins in containerd's config.toml, then {restart}; {log}"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.shared.cri.reachability import unreached
-from actors.shared.cri.remedies import RuntimeRemedies, of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies
 from supervision.actor import Actor
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
@@ -35,7 +35,7 @@ class ServiceOutage:
     ) -> None:
         """`log`: the log file of a managed runtime."""
         self._actor, self._service, self._endpoint, self._clock = actor, service, endpoint, clock
-        self._log = log
+        self._remedies = RuntimeRemedies(endpoint, log)
         self._answered_at = clock()
         self._errors: dict[str, tuple[float, str]] = {}
         """By question: since when each answer is an error, and the first of them."""
@@ -77,7 +77,7 @@ class ServiceOutage:
             return
         since, error = min(self._errors.values(), default=(now, ""))
         if now - since >= limit:
-            self._tell(f"{self._endpoint} answers with errors: {error}", self._remedies().errors, since)
+            self._tell(f"{self._endpoint} answers with errors: {error}", self._remedies.errors, since)
         elif self._reported:
             self._tell("", "", since)
 
@@ -87,12 +87,8 @@ class ServiceOutage:
         if lack:
             return f"{self._endpoint} answers {lack}", remedy
         if absent := unreached(self._endpoint):
-            return absent, self._remedies().absent
-        return f"{self._endpoint} does not answer", self._remedies().silent
-
-    def _remedies(self) -> RuntimeRemedies:
-        """Those of now: another runtime may answer meanwhile."""
-        return of_runtime(self._endpoint, self._log)
+            return absent, self._remedies.absent
+        return f"{self._endpoint} does not answer", self._remedies.silent
 
     def _tell(self, text: str, remedy: str, since: float) -> None:
         if text == self._reported:

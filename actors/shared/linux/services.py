@@ -1,5 +1,5 @@
-"""How services of this host are ordered about, for the remedies that users type: by systemd, OpenRC, a script of System
-V, or by hand where nothing of that is there, as in a container."""
+"""The commands that start, stop and show the services of this host, for the remedies that users type: of systemd, of
+OpenRC, of a System V script, or by hand where there is none of these, as in a container."""
 
 from __future__ import annotations
 

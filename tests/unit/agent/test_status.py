@@ -23,7 +23,7 @@ from actors.agent.status import (
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
-from actors.shared.cri.remedies import of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import Reason
@@ -87,7 +87,7 @@ def test_an_unavailable_runtime_is_reported_once() -> None:
     assert said(runtime="gone") == ["container runtime: gone"]
     assert said(runtime="gone", runtime_reported=True) == []
     (reason,) = reasons(StatusInput(now=NOW, endpoint="unix:///run/crio/crio.sock", runtime="gone"))
-    assert reason.remedy == of_runtime("unix:///run/crio/crio.sock").absent
+    assert reason.remedy == RuntimeRemedies("unix:///run/crio/crio.sock").absent
     managed = StatusInput(now=NOW, endpoint="unix:///run/x.sock", runtime="gone", runtime_log="/x/containerd.log")
     (reason,) = reasons(managed)
     assert "tail /x/containerd.log" in reason.remedy

@@ -91,8 +91,8 @@ def test_the_runtime_is_named_by_its_version_without_what_a_distribution_appends
 def test_a_condition_that_is_not_met_is_a_trouble_with_its_reason_and_what_mends_it(
     status: RuntimeStatus, condition: str, network: str
 ):
-    remedies = RuntimeRemedies("absent", "silent", "errors")
+    remedies = RuntimeRemedies("unix:///run/x.sock", "/log")
     assert troubles(status, 3.0, remedies, "plugin") == (
-        ServiceState(CONDITION, condition, 3.0, "errors" if condition else ""),
+        ServiceState(CONDITION, condition, 3.0, remedies.errors if condition else ""),
         ServiceState(NETWORK, network, 3.0, "plugin" if network else ""),
     )

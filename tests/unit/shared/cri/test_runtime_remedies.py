@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.cri.remedies import managed_network, of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies, managed_network
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_remedy_names_the_unit_of_the_runtime(host: Path, endpoint: str, unit: str) -> None:
-    found = of_runtime(endpoint, root=str(host))
+    found = RuntimeRemedies(endpoint, root=str(host))
     assert found.absent == f"systemctl start {unit}, or set containerRuntimeEndpoint to the socket of another"
     assert f"systemctl status {unit}; journalctl -u {unit}; " in found.silent
     assert found.errors == f"journalctl -u {unit}"
 
 
 def test_no_unit_is_started_for_a_socket_that_none_makes(host: Path) -> None:
-    found = of_runtime("unix:///run/containerd/containred.sock", root=str(host))
+    found = RuntimeRemedies("unix:///run/containerd/containred.sock", root=str(host))
     assert found.absent == (
         "start the runtime that listens there, or set containerRuntimeEndpoint to the socket of another"
     )
@@ -46,7 +46,7 @@ def test_a_runtime_that_answers_elsewhere_is_named(host: Path) -> None:
         listener.bind(f"{host}/run/crio/crio.sock")
         listener.listen()
         wrong, other = (
-            of_runtime(f"unix:///run/{name}", root=str(host)).absent for name in ("x.sock", "cri-dockerd.sock")
+            RuntimeRemedies(f"unix:///run/{name}", root=str(host)).absent for name in ("x.sock", "cri-dockerd.sock")
         )
     answers = "containerRuntimeEndpoint: unix:///run/crio/crio.sock, where one answers"
     assert wrong == f"{answers}; or start the runtime that listens there"
@@ -55,21 +55,22 @@ def test_a_runtime_that_answers_elsewhere_is_named(host: Path) -> None:
 
 def test_a_runtime_that_is_not_installed_is_installed_first(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda program: None)
-    found = of_runtime("unix:///run/cri-dockerd.sock", root=str(host))
+    found = RuntimeRemedies("unix:///run/cri-dockerd.sock", root=str(host))
     assert found.absent.startswith("install cri-dockerd, then systemctl start cri-docker, or ")
 
 
 def test_a_host_without_systemd_is_not_asked_for_its_units(host: Path) -> None:
     host.joinpath("run/systemd/system").rmdir()
-    found = of_runtime("unix:///run/containerd/containerd.sock", root=str(host))
+    found = RuntimeRemedies("unix:///run/containerd/containerd.sock", root=str(host))
     assert found.absent.startswith("setsid containerd >>/var/log/containerd.log 2>&1 &, or ")
-    assert not [one for one in found if "systemctl" in one or "journalctl" in one]
+    assert not [one for one in (found.absent, found.silent, found.errors) if "systemctl" in one or "journalctl" in one]
 
 
 def test_a_managed_runtime_is_no_service_of_the_host() -> None:
     look = "supervise incidents container_runtime; tail '/var/lib/a b/containerd.log'"
-    found = of_runtime("unix:///run/x.sock", "/var/lib/a b/containerd.log")
-    assert found == (f"wait: the agent starts its runtime again; if it stays: {look}", look, look)
+    found = RuntimeRemedies("unix:///run/x.sock", "/var/lib/a b/containerd.log")
+    assert found.absent == f"wait: the agent starts its runtime again; if it stays: {look}"
+    assert (found.silent, found.errors) == (look, look)
 
 
 def test_the_network_of_a_managed_runtime_is_the_agents_own() -> None:

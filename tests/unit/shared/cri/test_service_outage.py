@@ -5,14 +5,14 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from actors.shared.cri.remedies import of_runtime
+from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.cri.service_outage import POLL_SECONDS, SILENT_SECONDS, ServiceOutage
 from supervision.actor import Actor
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
 from supervision.testing.harness import Harness
 
-REMEDIES = of_runtime("tcp://x")
+REMEDIES = RuntimeRemedies("tcp://x")
 
 
 class Watcher(Actor):
@@ -104,10 +104,10 @@ async def test_a_socket_on_which_nobody_listens_is_named_as_the_cause(tmp_path: 
 
         gone = await last()
         assert gone.text == f"unix://{path} cannot be reached: No such file or directory"
-        assert gone.remedy == of_runtime(f"unix://{path}").absent
+        assert gone.remedy == RuntimeRemedies(f"unix://{path}").absent
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(path)
             listener.listen()
             hanging = await last()
         assert hanging.text == f"unix://{path} does not answer"
-        assert hanging.remedy == of_runtime(f"unix://{path}").silent
+        assert hanging.remedy == RuntimeRemedies(f"unix://{path}").silent
