@@ -67,7 +67,7 @@ class WatchPodsEvent(_message.Message):
     POD_FIELD_NUMBER: _builtins.int
     type: Global___EventType.ValueType
     pod: _builtins.bytes
-    """A pod in protobuf (pod.proto); empty with INITIAL_SYNC_COMPLETE, only name, namespace and UID with DELETED."""
+    """A pod in protobuf (k8s_pod.proto); empty with INITIAL_SYNC_COMPLETE, only name, namespace and UID with DELETED."""
     def __init__(
         self,
         *,
@@ -104,7 +104,7 @@ class ListPodsResponse(_message.Message):
     PODS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def pods(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
-        """Pods in protobuf (pod.proto)."""
+        """Pods in protobuf (k8s_pod.proto)."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class GetPodResponse(_message.Message):
 
     POD_FIELD_NUMBER: _builtins.int
     pod: _builtins.bytes
-    """A pod in protobuf (pod.proto)."""
+    """A pod in protobuf (k8s_pod.proto)."""
     def __init__(
         self,
         *,

@@ -22,6 +22,7 @@ node_addresses.py          the addresses of this node: for its Node object, and 
 node_selector.py           node selectors, as in the required node affinity of a pod or a PersistentVolume
 persistent_volumes.py      PersistentVolumes and claims of them
 pod.py                     pods: spec, status, and the object itself
+protobuf/                  these objects in protobuf, from JSON and to JSON
 pods.py                    properties that follow from the pod object alone: identity, QoS class, requests and limits
 quantity.py                resource quantities (k8s.io/apimachinery resource.Quantity): "100m", "1.5Gi", "1e3", 2
 quantity_text.py           amounts of resources as the API server writes them (canonical form of resource.Quantity)

@@ -21,7 +21,7 @@ from actors.http_servers.pods_server import BURST, PodsServer
 from actors.http_servers.serving.api_socket import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.status_manager.messages import ServedPod, ServedPods
-from proto import pod_pb2 as core
+from proto import k8s_pod_pb2 as core
 from proto import pods_api_pb2 as api
 from proto import pods_api_pb2_grpc as stubs
 from supervision.testing.harness import Harness

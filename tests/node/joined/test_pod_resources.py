@@ -12,7 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from proto import pod_pb2 as core
+from proto import k8s_pod_pb2 as core
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from proto import pods_api_pb2 as pods_api

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from google.protobuf.descriptor import Descriptor
 
-from actors.http_servers.pods_api.encoding import INLINE, encoded
+from actors.http_servers.pods_api.encoding import encoded
 from actors.shared.kube.pod import Pod, PodStatus
-from proto import pod_pb2 as core
+from actors.shared.kube.protobuf.schema import is_inline
+from proto import k8s_pod_pb2 as core
 
 
 def pod_of(value: dict[str, Any]) -> core.Pod:
@@ -72,10 +73,11 @@ def test_inlined_fields_of_json_are_messages_of_their_own() -> None:
     [
         ({"spec": {"hostNetwork": "yes"}}, "spec.hostNetwork"),
         ({"spec": {"containers": [{"name": 3}]}}, "spec.containers[0].name"),
-        ({"spec": {"containers": "c"}}, "spec.containers[0]"),
+        ({"spec": {"containers": "c"}}, "spec.containers"),
         ({"spec": []}, "spec"),
         ({"metadata": {"creationTimestamp": "yesterday"}}, "metadata.creationTimestamp"),
         ({"metadata": {"labels": {"a": 1}}}, "metadata.labels"),
+        ({"metadata": {"labels": ["a"]}}, "metadata.labels"),
         ({"spec": {"overhead": {"cpu": []}}}, "spec.overhead[cpu]"),
     ],
 )
@@ -91,9 +93,11 @@ def test_a_field_of_a_later_version_of_the_api_is_left_out_as_there() -> None:
 
 def fields(descriptor: Descriptor) -> dict[str, Descriptor | None]:
     """Of JSON."""
-    found = {field.name: field.message_type for field in descriptor.fields}
-    inline = found.pop(INLINE.get(descriptor.name, ""), None)
-    return {**found, **(fields(inline) if inline is not None else {})}
+    found: dict[str, Descriptor | None] = {}
+    for field in descriptor.fields:
+        inner = field.message_type
+        found |= fields(inner) if inner is not None and is_inline(field) else {field.name: inner}
+    return found
 
 
 def unnamed(struct: Any, descriptor: Descriptor, path: str) -> list[str]:
