@@ -9,12 +9,14 @@ errors.py              the errors of an API server, by cause (Kubernetes API con
 exchange.py            one request and its response: its progress, its measurements and its answer; bounded
 exec_plugin.py         credential plugins: a program that prints an ExecCredential
 fields.py              reads plain data and collects every problem with its field, instead of raising the first
+frames.py              splits a byte stream into frames, for watches in protobuf
 key_pair.py            loads a client certificate and its key into a TLS context; why they cannot be used
 kubeconfig.py          loads and writes kubeconfig files
 kubeconfig_check.py    validates a kubeconfig and reports every problem with its field
 kubeconfig_files.py    the files that a kubeconfig names: their paths, and the content of those with PEM
 kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
 lines.py               splits a byte stream into lines, for watches: one JSON document per line
+media_types.py         what objects travel as, JSON or protobuf: requests are written last, answers read first
 network.py             TCP and TLS streams for httpcore, on asyncio's own transports
 object_names.py        names of objects in requests: pods name objects by any text, and it must stay one name
 permission.py          repeats requests that the API server may refuse temporarily

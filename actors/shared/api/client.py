@@ -24,7 +24,7 @@ from supervision.time_scale import scaled
 
 from .access import ServerAccess
 from .connections import Connections
-from .errors import ApiError, Invalid, TooLarge, Unauthorized, Unreachable, error_of
+from .errors import ApiError, Invalid, TooLarge, Unauthorized, Unreachable, Unreadable, error_of
 from .exchange import (
     MAX_OBJECT,
     NO_ANSWER,
@@ -34,12 +34,13 @@ from .exchange import (
     RequestObservation,
     WatchEvent,
     bounded_body,
-    event_of,
     headers_of,
     unreachable,
     warnings_of,
 )
-from .lines import Lines, LineTooLong
+from .frames import FrameTooLong
+from .lines import LineTooLong
+from .media_types import JSON, MediaTypes
 from .object_names import misread_name
 from .plugin_metrics import PluginMetrics
 from .transport import FAILURES, ApiTransport
@@ -59,13 +60,16 @@ class ApiClient:
         qps: float = 0.0,
         burst: int = 0,
         timeout: float = 10.0,
+        content_type: str = JSON,
         user_agent: str = USER_AGENT,
         observe: Observer = lambda observation: None,
         warned: Callable[[str], None] = lambda text: None,
         tracer: Tracer = OFF,
         plugin_metrics: PluginMetrics | None = None,
     ) -> None:
-        """`observe` is called after each request, `warned` with each warning in an answer."""
+        """`content_type`: what objects travel as; callers have JSON in any case. `observe` is called after each
+        request, `warned` with each warning in an answer."""
+        self._media = MediaTypes(content_type)
         self._timeout = scaled(timeout)
         self._limit = TokenBucket(qps, burst)
         self._observe, self._warned = observe, warned
@@ -101,7 +105,7 @@ class ApiClient:
         *,
         query: Mapping[str, str] | None = None,
         body: bytes = b"",
-        content_type: str = "application/json",
+        content_type: str = JSON,
         timeout: float | None = None,
         most: int = MAX_OBJECT,
     ) -> ApiResponse:
@@ -111,15 +115,19 @@ class ApiClient:
         Raises an ApiError for anything but 2xx, and Invalid for a path with a name that the server would split.
         """
         seconds = self._timeout if timeout is None else scaled(timeout)
-        headers = [("Accept", "application/json")]
-        if body:
-            headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
         if wrong := misread_name(path):
             raise Invalid(400, "BadRequest", wrong)
-        request = RequestAttempt(method, self._transport.url(path, query or {}), headers, body)
+        url = self._transport.url(path, query or {})
+        request = RequestAttempt(method, url, self._media.form(method, path, content_type, body))
         try:
             async with asyncio.timeout(seconds):
                 request.permitted_after(await self._wait_for_rate_limit())
+                try:
+                    return await self._once_more(request, most)
+                except ApiError as error:
+                    if not self._media.is_refused(path, request.form, error):
+                        raise
+                request = RequestAttempt(method, url, self._media.form(method, path, content_type, body))
                 return await self._once_more(request, most)
         except TimeoutError:
             await self.drop()
@@ -142,7 +150,7 @@ class ApiClient:
         except Unauthorized:
             if not self._transport.credentials.refused(request.credentials):
                 raise
-        except TooLarge:
+        except (TooLarge, Unreadable):
             raise
         except Unreachable:
             await self.drop()
@@ -165,6 +173,7 @@ class ApiClient:
         finally:
             await connections.call_ends()
             self._observe(request.observation(code, time.monotonic() - started_at, received))
+        answer = await self._media.as_json(answer, most)
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.body, answer.headers)
         return answer
@@ -183,22 +192,21 @@ class ApiClient:
         Ends when the server ends it. Raises Gone if the version is too old, Unreachable after `quiet` seconds without
         data, or another ApiError.
         """
-        request = RequestAttempt(
-            "GET", self._transport.url(path, {**query, "watch": "true"}), [("Accept", "application/json")], b""
-        )
+        url = self._transport.url(path, {**query, "watch": "true"})
+        request = RequestAttempt("GET", url, self._media.form("GET", path))
         connections = await self._transport.connect()
         try:
             async with AsyncExitStack() as stack:
                 response = await self._open_watch(stack, connections, request, quiet)
                 if response.status != 200:
-                    raise await self._watch_refused(request, response)
+                    raise await self._watch_refused(path, request, response)
                 request.opened = True
                 opened()
-                lines = Lines()
+                events_in = self._media.events(headers_of(response))
                 async for chunk in response.aiter_stream():
-                    for line in lines.feed(chunk):
-                        yield event_of(line)
-        except LineTooLong as error:
+                    for event in events_in(chunk):
+                        yield event
+        except (LineTooLong, FrameTooLong) as error:
             raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
         except FAILURES as error:
             if connections.retired or (request.opened and isinstance(error, httpcore.ReadTimeout)):
@@ -224,9 +232,12 @@ class ApiClient:
             self._observe(request.observation(code, time.monotonic() - started_at, 0))
         return response
 
-    async def _watch_refused(self, request: RequestAttempt, response: httpcore.Response) -> ApiError:
+    async def _watch_refused(self, path: str, request: RequestAttempt, response: httpcore.Response) -> ApiError:
         async with asyncio.timeout(self._timeout):
-            error = error_of(response.status, await bounded_body(response), headers_of(response))
+            answer = ApiResponse(response.status, await bounded_body(response), headers_of(response))
+            answer = await self._media.as_json(answer, MAX_OBJECT)
+        error = error_of(answer.status, answer.body, answer.headers)
+        self._media.is_refused(path, request.form, error)
         if isinstance(error, Unauthorized):
             self._transport.credentials.refused(request.credentials)
         return error

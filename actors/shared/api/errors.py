@@ -31,6 +31,10 @@ class TooLarge(Unreachable):
     """The answer has more bytes than the request allows. The rest is not read."""
 
 
+class Unreadable(Unreachable):
+    """The answer is no object of the API."""
+
+
 class NoCredentials(ApiError):
     """There is no kubeconfig yet, or it or its exec plugin gives no usable credentials."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import httpcore
@@ -68,11 +68,20 @@ Observer = Callable[[RequestObservation], None]
 NO_ANSWER: Final = "<error>"
 
 
+class RequestForm(NamedTuple):
+    """What a request travels as."""
+
+    accept: str
+    content_type: str = ""
+    """Of the body."""
+    body: bytes = b""
+
+
 class RequestAttempt:
     """An attempt at a request, and its progress."""
 
-    def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.method, self.url, self.headers, self.body = method, url, headers, body
+    def __init__(self, method: str, url: str, form: RequestForm) -> None:
+        self.method, self.url, self.form, self.body = method, url, form, form.body
         self.written = self.second = self.opened = False
         self.waited = 0.0
         self.credentials: list[tuple[str, str]] = []
@@ -91,6 +100,12 @@ class RequestAttempt:
         self.credentials = credentials
 
     @property
+    def headers(self) -> list[tuple[str, str]]:
+        """What it asks for, and what its body is."""
+        about_body = [("Content-Type", self.form.content_type), ("Content-Length", str(len(self.body)))]
+        return [("Accept", self.form.accept), *(about_body if self.body else ())]
+
+    @property
     def place(self) -> str:
         """The URL without its query and without a name and password."""
         parts = urlsplit(self.url)
@@ -102,7 +117,7 @@ class RequestAttempt:
         return self.method in ("GET", "HEAD") or not self.written
 
     def second_attempt(self) -> RequestAttempt:
-        retry = RequestAttempt(self.method, self.url, self.headers, self.body)
+        retry = RequestAttempt(self.method, self.url, self.form)
         retry.second = True
         return retry
 
@@ -141,9 +156,14 @@ def event_of(line: bytes) -> WatchEvent:
         read = _line.decode(line)
     except UNREADABLE:
         raise Unreachable(0, "Unreachable", "the watch returned an invalid event") from None
-    if read.type == "ERROR":
-        raise error_of(0, bytes(read.object), {})
-    return WatchEvent(read.type, bytes(read.object))
+    return watch_event(read.type, bytes(read.object))
+
+
+def watch_event(kind: str, data: bytes) -> WatchEvent:
+    """Raises the ApiError of an ERROR event. `data`: JSON."""
+    if kind == "ERROR":
+        raise error_of(0, data, {})
+    return WatchEvent(kind, data)
 
 
 def unreachable(request: RequestAttempt, error: Exception) -> Unreachable:

@@ -12,6 +12,7 @@ from .errors import StatusError, forbidden
 from .faults import Book, Faults, Seen
 from .kinds import check_kind
 from .kubelet_proxy import KubeletProxy
+from .negotiation import negotiated
 from .options import Options
 from .orders import Orders
 from .registry import Registry
@@ -52,7 +53,7 @@ class Handling:
             later = [("Retry-After", str(error.retry_after))] if error.retry_after else []
             reply = answer(error.status(), error.code, later)
         seen.status = reply.status
-        return reply
+        return negotiated(request, reply)
 
     async def _checked(self, request: Request, connection: ssl.SSLObject | None, seen: Seen) -> Reply:
         request.user = self.users.of(request, connection)

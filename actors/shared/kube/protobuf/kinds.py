@@ -55,13 +55,15 @@ _MODULES: Final = {
 """By the first word of the version: the modules of `proto` that have its kinds."""
 
 
-def is_known(path: str) -> bool:
-    """Whether the path of a request is of such a collection: `/api/v1/namespaces/n/pods/p/status`."""
+def collection_of(path: str) -> str:
+    """The collection that the path of a request is of, `v1/pods` of `/api/v1/namespaces/n/pods/p/status`; empty for one
+    that there is not."""
     parts = path.strip("/").split("/")
-    version, rest = (parts[1:2], parts[2:]) if parts[0] == "api" else (parts[1:3], parts[3:])
+    split = 2 if parts[0] == "api" else 3
+    version, rest = "/".join(parts[1:split]), parts[split:]
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
-    return bool(rest) and rest[0] in _COLLECTIONS.get("/".join(version), ())
+    return f"{version}/{rest[0]}" if rest and rest[0] in _COLLECTIONS.get(version, ()) else ""
 
 
 @cache

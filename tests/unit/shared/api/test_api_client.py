@@ -27,7 +27,7 @@ from actors.shared.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from actors.shared.api.exchange import MAX_ANSWER, MAX_OBJECT, RequestAttempt, unreachable
+from actors.shared.api.exchange import MAX_ANSWER, MAX_OBJECT, RequestAttempt, RequestForm, unreachable
 from tests.support.apiserver import Answer, ApiServer, Cut, Drop, Reply, Request, Stream
 
 
@@ -168,7 +168,7 @@ async def test_the_text_of_an_error_is_bounded(tmp_path: Path, status: int, body
 
 
 def test_what_is_no_http_is_quoted_in_part_only() -> None:
-    attempt = RequestAttempt("GET", "https://server/x", [], b"")
+    attempt = RequestAttempt("GET", "https://server/x", RequestForm("application/json"))
     assert len(str(unreachable(attempt, ValueError("illegal status line: " + "GARBAGE" * 1000)))) < 3000
 
 

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from actors.shared.kube.protobuf.kinds import descriptor_of, is_known
+from actors.shared.kube.protobuf.kinds import collection_of, descriptor_of
 
 
 @pytest.mark.parametrize(
-    ("path", "known"),
+    ("path", "collection"),
     [
-        ("/api/v1/pods", True),
-        ("/api/v1/nodes/n1", True),
-        ("/api/v1/nodes/n1/status", True),
-        ("/api/v1/namespaces/pods/pods/secrets/status", True),
-        ("/api/v1/namespaces/default/serviceaccounts/a/token", True),
-        ("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1", True),
-        ("/apis/storage.k8s.io/v1/csidrivers", True),
-        ("/apis/authentication.k8s.io/v1/tokenreviews", True),
-        ("/api/v1/namespaces/pods", False),
-        ("/api/v1/namespaces", False),
-        ("/api/v1/endpoints", False),
-        ("/apis/storage.k8s.io/v1beta1/csidrivers", False),
-        ("/apis/example.com/v1/pods", False),
-        ("/api/v1", False),
-        ("/api", False),
-        ("/apis/storage.k8s.io", False),
-        ("/readyz", False),
-        ("/", False),
-        ("", False),
+        ("/api/v1/pods", "v1/pods"),
+        ("/api/v1/nodes/n1", "v1/nodes"),
+        ("/api/v1/nodes/n1/status", "v1/nodes"),
+        ("/api/v1/namespaces/pods/pods/secrets/status", "v1/pods"),
+        ("/api/v1/namespaces/default/serviceaccounts/a/token", "v1/serviceaccounts"),
+        ("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1", "coordination.k8s.io/v1/leases"),
+        ("/apis/storage.k8s.io/v1/csidrivers", "storage.k8s.io/v1/csidrivers"),
+        ("/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io/v1/tokenreviews"),
+        *((path, "") for path in (
+            "/api/v1/namespaces/pods", "/api/v1/namespaces", "/api/v1/endpoints", "/api/v1", "/api", "/readyz", "/", "",
+            "/apis/storage.k8s.io/v1beta1/csidrivers", "/apis/example.com/v1/pods", "/apis/storage.k8s.io",
+        )),
     ],
-)
-def test_a_path_is_of_a_collection(path: str, known: bool) -> None:
-    assert is_known(path) == known
+)  # fmt: skip
+def test_a_path_is_of_a_collection(path: str, collection: str) -> None:
+    assert collection_of(path) == collection
 
 
 @pytest.mark.parametrize(
