@@ -8,6 +8,7 @@
 | status_calls | status calls for single pods |
 | health_check, runtime_health | asks whether the runtime and its network are ready; what its answers mean (pure) |
 | runtime_repairs | handles containers that the runtime does not list, hung starts, leaked shims |
+| forgotten_shims | ends shims that an external runtime cannot reach any more |
 | network_repairs | restores missing configuration files of a managed runtime |
 | pod_network | the pods' network, for the runtime's CNI configuration |
 | hanging_starts | starts that never end inside the runtime |

@@ -27,6 +27,7 @@ from supervision.time_scale import scaled
 
 from . import runtime_view
 from .events import listing
+from .forgotten_shims import ForgottenShims
 from .health_check import RuntimeHealthCheck
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .network_repairs import NetworkRepairs
@@ -148,9 +149,13 @@ class Pleg(Actor):
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
     async def _sweep_shims(self) -> None:
-        list_age = time.monotonic() - self._listed_at
-        if self._health_check.health.ready and list_age <= SHIMS_SECONDS:
-            await self._repairs.sweep_shims(self._ids, list_age)
+        sweeps = [self._repairs.sweep_shims]
+        if not self.agent.managed_runtime:
+            sweeps.append(ForgottenShims(self, self.agent, self._client).end)
+        for sweep in sweeps:
+            list_age = time.monotonic() - self._listed_at
+            if self._health_check.health.ready and list_age <= SHIMS_SECONDS:
+                await sweep(self._ids, list_age)
 
     def _count_running(self, sandboxes: list[Sandbox], containers: list[CriContainer]) -> None:
         self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))

@@ -6,12 +6,14 @@ checked_answers.py     checks names, IDs and counts in the runtime's answers
 cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not report
 cni_config.py          reads the pods' networks from a CNI configuration list
 client.py              the CRI client: a typed coroutine with a deadline for each call
+container_records.py   whether containerd has a record of a container, by its own API
 container_calls.py     the runtime service's calls for containers
 conversion.py          converts the runtime's answers to the values of model.py
 crash_loop.py          the crash-loop backoff: when a container may be started again
 deadlines.py           the deadline of each call in seconds, as in the kubelet
 endpoint.py            runtime endpoints, as given to --container-runtime-endpoint: the path of a Unix socket
 errors.py              the errors of CRI calls
+forgotten_shims.py     shims of an external containerd that it can no longer reach
 image_calls.py         the image service's calls
 leaked_addresses.py    addresses of sandboxes that are gone, and their release
 leaked_shims.py        shims of containerd that belong to no sandbox, and their removal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from actors.shared.kube.names import CONTAINER_HASH
 from proto import cri_pb2 as cri
@@ -100,6 +100,13 @@ class ContainerCalls:
         """Whether the shim of this container or sandbox, whose processes are to end, does not answer to another order
         to kill them. Only containerd can be asked."""
         return await leftover_tasks.is_silent(task_id, self._runtime)
+
+    async def without_record(self, ids: Iterable[str]) -> list[str]:
+        """The ids of containers and sandboxes of which containerd says that it has no record; none of another
+        runtime."""
+        from . import container_records  # the PLEG alone needs it
+
+        return await container_records.missing(ids, self._runtime)
 
     async def container_status(self, container_id: str, sandbox_id: str = "") -> CriContainer:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""

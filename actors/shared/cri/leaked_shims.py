@@ -5,7 +5,7 @@ A shim has leaked when the runtime, asked, has neither a sandbox nor a container
 making one: the shim is older than any call, or, of a managed runtime, older than the process of containerd. One with a
 container that runs has not leaked: containerd that started on a full disk
 does not list what it runs, and lists it again after its next start. That of an external containerd is ended only if
-containerd has also removed its bundle, the directory in which the shim runs.
+containerd has also removed its bundle, the directory in which the shim runs, or has forgotten it (`forgotten_shims`).
 """
 
 from __future__ import annotations
@@ -49,6 +49,13 @@ def age_without_call(runtime_age: float, list_age: float) -> float:
     return min(LEAST_AGE_SECONDS, runtime_age + _TICK_SECONDS)
 
 
+def left_by_earlier_runtime(found: Iterable[Shim], runtime_age: float, list_age: float) -> list[Shim]:
+    """The shims that are older than the process of containerd; none if the list is not surely of that process. Pure."""
+    if list_age + _CLOCK_SECONDS > runtime_age:
+        return []
+    return [shim for shim in found if shim.age >= runtime_age + _TICK_SECONDS]
+
+
 def sweep(
     socket: str, known: list[str], now: float, managed: bool, list_age: float
 ) -> tuple[list[str], list[str], list[str]]:
@@ -58,7 +65,7 @@ def sweep(
     there = list(shims.running(socket, now))
     found = leaked(there, known, managed=managed)
     if managed:
-        early = leaked(there, known, managed=True, least_age=age_without_call(_runtime_age(socket, now), list_age))
+        early = leaked(there, known, managed=True, least_age=age_without_call(runtime_age(socket, now), list_age))
         if not any(shims.has_container(shims.programs(shim)) for shim in early):  # else the runtime has lost its list
             found = early
     busy = [shim for shim in found if shims.has_container(shims.programs(shim))]
@@ -71,7 +78,7 @@ def sweep(
     return [shim.id for shim in idle], [shim.id for shim in busy], released
 
 
-def _runtime_age(socket: str, now: float) -> float:
+def runtime_age(socket: str, now: float) -> float:
     """Seconds for which the process that listens there has run; 0 if it is not known."""
     with suppress(OSError, psutil.Error):
         return now - psutil.Process(listener_pid(socket, _CONNECT_SECONDS)).create_time()

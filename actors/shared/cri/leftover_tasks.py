@@ -29,13 +29,13 @@ from .methods import Method
 from .transport import Transport
 
 _SERVICE: Final = "containerd.services.tasks.v1.Tasks"
-_HEADERS: Final = (("containerd-namespace", "k8s.io"),)
-"""The containerd namespace of the CRI plug-in."""
+NAMESPACE: Final = (("containerd-namespace", "k8s.io"),)
+"""The metadata that names the containerd namespace of the CRI plug-in."""
 KILL: Final = Method(
-    "KillTask", f"/{_SERVICE}/Kill", tasks.KillRequest, tasks.KillResponse, streams=False, headers=_HEADERS
+    "KillTask", f"/{_SERVICE}/Kill", tasks.KillRequest, tasks.KillResponse, streams=False, headers=NAMESPACE
 )
 DELETE: Final = Method(
-    "DeleteTask", f"/{_SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=_HEADERS
+    "DeleteTask", f"/{_SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=NAMESPACE
 )
 _SECONDS: Final = 10.0
 """Deadline in seconds: a shim answers at once, or hangs."""

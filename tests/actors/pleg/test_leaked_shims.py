@@ -10,6 +10,7 @@ from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pleg import actor as module
 from actors.pleg import runtime_repairs
 from actors.pleg.actor import Pleg
+from actors.pleg.forgotten_shims import CANDIDATES, END_SHIMS
 from actors.pleg.runtime_repairs import EXTERNAL_SHIMS_SECONDS, ROOM_BYTES, SHIMS_SECONDS, SWEEP_SHIMS
 from actors.shared.config.agent import Agent
 from supervision.protocol import FORK_SERVER, Done, RollingRestart
@@ -63,6 +64,7 @@ def test_shims_of_an_external_runtime_are_checked_rarely_and_running_ones_left_a
             harness.disposables[SWEEP_SHIMS] = sweep
             await harness.advance(1.2 * SHIMS_SECONDS)
             assert asked == []
+            harness.disposables[CANDIDATES] = lambda **_: []
             await harness.advance(1.2 * EXTERNAL_SHIMS_SECONDS)
             assert [each["managed"] for each in asked] == [False]
             assert [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)] == []
@@ -80,5 +82,28 @@ def test_a_shim_with_a_container_that_no_source_and_no_list_has_is_a_reason_to_l
             await harness.advance(1.2 * SHIMS_SECONDS)
             asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
             assert asked == [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))]
+
+    asyncio.run(story())
+
+
+def test_a_shim_of_an_external_runtime_is_ended_when_containerd_has_no_record_of_it(fake):
+    async def story() -> None:
+        context = Agent(workers=2, runtime_endpoint="unix:///run/x/containerd.sock")
+        async with Harness(Pleg, name="pleg", context=context) as harness:
+            recorded = await fake.client().run_pod_sandbox(sandbox_config())
+            ended: list[dict[str, object]] = []
+            harness.disposables[SWEEP_SHIMS] = lambda **_: [[], [], []]
+            harness.disposables[CANDIDATES] = lambda **_: ["forgotten", recorded]
+
+            def end(**asked: object) -> object:
+                ended.append(asked)
+                return asked["ids"]
+
+            harness.disposables[END_SHIMS] = end
+            fake.faults.add("GetContainer", Fault(error="UNAVAILABLE", times=2))
+            await harness.advance(1.2 * EXTERNAL_SHIMS_SECONDS)
+            assert ended == [], "containerd did not answer"
+            await harness.advance(EXTERNAL_SHIMS_SECONDS)
+            assert ended == [{"socket": "/run/x/containerd.sock", "ids": ["forgotten"]}]
 
     asyncio.run(story())

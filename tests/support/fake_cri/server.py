@@ -12,7 +12,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from actors.shared.cri import leftover_tasks, methods
+from actors.shared.cri import container_records, leftover_tasks, methods
 from actors.shared.cri.methods import GET_CONTAINER_EVENTS, Method
 from actors.shared.cri.transport import MAX_MESSAGE_BYTES
 
@@ -57,7 +57,7 @@ async def serve(fake: FakeRuntime, path: str | Path) -> AsyncIterator[str]:
     server = grpc.aio.server(options=sizes)
     services: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = {}
     called = [method for method in vars(methods).values() if isinstance(method, Method)]
-    for method in (*called, leftover_tasks.KILL, leftover_tasks.DELETE):
+    for method in (*called, leftover_tasks.KILL, leftover_tasks.DELETE, container_records.GET):
         if not method.streams or method is GET_CONTAINER_EVENTS:
             _, service, name = method.path.split("/")
             services.setdefault(service, {})[name] = _handler(fake, method)

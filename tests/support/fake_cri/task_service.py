@@ -1,7 +1,8 @@
-"""What the fake has of containerd's own API for tasks: enough to end one that is left."""
+"""What the fake has of containerd's own API: enough to end a task that is left, and to ask for a record."""
 
 from __future__ import annotations
 
+from proto import containerd_containers_pb2 as containers
 from proto import containerd_tasks_pb2 as tasks
 
 from .world import Container, RpcFailure, World
@@ -34,3 +35,8 @@ class TaskService:
             )
         found.task_left = False
         return tasks.DeleteResponse(id=found.id)
+
+    async def do_GetContainer(self, request: containers.GetContainerRequest) -> containers.GetContainerResponse:
+        if request.id not in {**self.world.containers, **self.world.sandboxes}:
+            raise RpcFailure("NOT_FOUND", f'container "{request.id}" in namespace "k8s.io": not found')
+        return containers.GetContainerResponse()
