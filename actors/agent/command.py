@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start(words: list[str], program: str) -> int:
+    from supervision.fork_server import early_signals
+
+    early_signals.disregard()
     if _TEXTS & set(words):
         from actors.shared.config.commands import early_text
         from supervision.cli.streams import guarded

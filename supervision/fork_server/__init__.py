@@ -22,7 +22,7 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     socket_repair.py sockets that were removed          loop.py          readiness, timers, signals
     connection.py    frames on a nonblocking socket     run_directory.py lock, names, janitor
     lock.py          one agent for a directory          janitor.py       removes the files of a killed fork server
-    core_dumps.py    none of processes with keys
+    core_dumps.py    none of processes with keys        early_signals.py signals in the first seconds of a start
 
 Memory, before the first fork:
 

@@ -13,7 +13,7 @@ from ..errors import error_text
 from ..messaging.names import PeerRefused
 from ..metrics import Catalogue, install
 from ..protocol import FORK_SERVER, ROOT
-from . import core_dumps, last_step, signals
+from . import core_dumps, early_signals, last_step
 from .lock import AlreadyRunning
 from .run_directory import RunDirectory
 from .server import ForkServer, preload
@@ -25,7 +25,7 @@ log = logging.getLogger(FORK_SERVER)
 def run(application: Application, refused: Callable[[str], None] = lambda why: None) -> int:
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise. `refused`: called
     with the reason if the tree cannot be started here."""
-    signals.ignore_until_handled()
+    early_signals.disregard()
     time_scale.establish(log)
     core_dumps.forbid()
     try:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from supervision.fork_server.signals import IGNORED, STOP
+from supervision.fork_server.early_signals import NO_ORDERS
+from supervision.fork_server.signals import STOP
 from tests.support.fork_server_process import exists, fork_server_running
 from tests.support.incident_file import incidents
 from tests.support.tree_actors import HERE, Dispose, Said, Say
@@ -16,7 +17,7 @@ from tests.support.waiting import in_time, seconds_of
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
-OF_THE_AGENT = {*IGNORED, *STOP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
+OF_THE_AGENT = {*NO_ORDERS, *STOP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
 
 
 def test_results_and_exceptions_of_a_disposable_are_returned(tmp_path: Path) -> None:
