@@ -37,6 +37,7 @@ faults.py             fault injection, for `supervise inject` and for the tests
 system_base.py        a Thespian system base on this engine
 class_names.py        names of classes and functions: Thespian writes `module.Class`, the tree `module:Class`
 time_scale.py         one factor for all deadlines: a machine that is ten times slower gets ten times as long
+resource_limits.py    limits of the kernel on a process: its open files, the size of its files
 process_stat.py       facts of a process from /proc/PID/stat: its state, its start, its processor time
 sd_notify.py          the sd_notify(3) protocol of Type=notify units: a datagram to $NOTIFY_SOCKET
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from .resource_limits import file_size, is_of_file_size
+
 UNREADABLE: Final = (ValueError, RecursionError)
 """The exceptions that msgspec raises for unreadable input: its own errors and bad UTF-8 are ValueErrors, deep nesting
 is a RecursionError."""
@@ -13,6 +15,8 @@ is a RecursionError."""
 def error_reason(error: BaseException) -> str:
     """The error for a text that already names the file: the message of an OSError without its number and path."""
     if isinstance(error, OSError) and error.strerror:
+        if is_of_file_size(error):
+            return f"{error.strerror}: this process may write files of at most {file_size()} bytes (RLIMIT_FSIZE)"
         return error.strerror
     return str(error) or type(error).__name__
 

@@ -145,6 +145,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     files: dict[str, str] = {}
     """Path and text of the files that a program reads and nobody else writes: made whole before each of its starts."""
+    open_files: int = 0
+    """The files that a program may have open, as far as its hard limit allows; never fewer than the fork server."""
     ready_socket: str = ""
     """A program is in service once this Unix socket accepts a connection; empty: at once."""
     probe: ProgramProbe | None = None

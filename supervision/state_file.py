@@ -39,7 +39,7 @@ def read_private(path: Path | str) -> bytes:
         if not stat.S_ISREG(about.st_mode):
             raise NotAFileError(errno.EINVAL, "not a regular file", str(path))
         if about.st_size > MAX_BYTES:
-            raise NotAFileError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+            raise NotAFileError(errno.EFBIG, f"larger than {MAX_BYTES >> 20} MiB", str(path))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_BYTES)
     finally:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from .errors import error_reason
+from .resource_limits import FILE_SIZE_REMEDY, is_of_file_size
 from .unfinished_files import temporary_name
 
 SERVICE: Final = "files"
@@ -31,6 +32,8 @@ class _Failure(msgspec.Struct, frozen=True):
     """CLOCK_MONOTONIC seconds of the last failure."""
     in_directory: bool
     """Its directory was there."""
+    by_limit: bool
+    """A limit of this process is the reason, and no disk."""
 
 
 class UnwrittenFiles:
@@ -44,7 +47,13 @@ class UnwrittenFiles:
     def failed(self, path: Path | str, error: OSError) -> None:
         before, now = self._failures.get(str(path)), self._clock()
         since = now if before is None else before.since
-        self._failures[str(path)] = _Failure(error_reason(error), since, now, os.path.isdir(os.path.dirname(path)))
+        self._failures[str(path)] = _Failure(
+            reason=error_reason(error),
+            since=since,
+            at=now,
+            in_directory=os.path.isdir(os.path.dirname(path)),
+            by_limit=is_of_file_size(error),
+        )
 
     def written(self, path: Path | str) -> None:
         """It was written, or is not wanted any more."""
@@ -66,6 +75,13 @@ class UnwrittenFiles:
             reasons.setdefault(failure.reason, []).append(path)
         since = min(failure.since for failure in self._failures.values())
         return "; ".join(f"{_named(paths)} cannot be written: {reason}" for reason, paths in reasons.items()), since
+
+    @property
+    def remedy(self) -> str:
+        """What mends it; '' if nothing is wrong."""
+        if not self._failures:
+            return ""
+        return FILE_SIZE_REMEDY if all(failure.by_limit for failure in self._failures.values()) else REMEDY
 
     def _look_again(self, path: str, failure: _Failure) -> None:
         directory = os.path.dirname(path)

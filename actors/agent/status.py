@@ -169,7 +169,9 @@ def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterat
         return
     flags = {} if flagz is None else flagz.flags
     endpoint = flags.get("container-runtime-endpoint", "") if program is None else managed.endpoint
-    short = file_shortage(endpoint, managed=program is not None) if endpoint.startswith(SCHEME) else None
+    pid = 0 if program is None else program.pid
+    managed_one = program is not None
+    short = file_shortage(endpoint, managed=managed_one, pid=pid) if endpoint.startswith(SCHEME) else None
     if short is not None:
         yield Reason(RUNTIME, short.text, remedy=short.remedy)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.shared.config.start.open_files import OF_ANY_RUNTIME
 from supervision.spec import ChildSpec, ProgramProbe
 
 from . import containerd_config
@@ -24,6 +25,7 @@ def child_spec(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = F
         program=argv(instance, host),
         environment={"PATH": host.search_path, "TMPDIR": instance.temporary},
         files={instance.config_file: containerd_config.render(instance, host, cluster=cluster)},
+        open_files=OF_ANY_RUNTIME,
         ready_socket=instance.socket,
         probe=ProgramProbe(
             function="actors.shared.cri.liveness:serves",

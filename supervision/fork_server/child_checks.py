@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from .. import logs, process_stat
+from .. import logs, process_stat, resource_limits
 from ..process.heartbeat import HEARTBEAT_SECONDS
 from ..process_messages import Cause
 from ..spec import Policy
@@ -146,6 +146,8 @@ class Watch:
             process.found_stopped()
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
+        if (files := resource_limits.open_files(process.pid)) is not None and files.opened >= files.most:
+            text = f"{text}: it has all {files.most} files open that it may have"
         process.record_cause("hang", text)
         if process.blackbox is not None:
             process.blackbox.expect_stacks()

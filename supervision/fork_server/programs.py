@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from ..process.blackbox import BlackBox
+from ..resource_limits import allow_open_files
 from ..spec import ChildSpec
 from ..state_file import read_private, write_private
 from . import core_dumps
@@ -30,6 +31,7 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
             prepare_stacks(spec.probe.stacks_file)
         before_program()
         core_dumps.allow_as_before()
+        allow_open_files(spec.open_files)
         os.execvpe(spec.program[0], spec.program, _environment(spec))  # noqa: S606 - argv, no shell
     except OSError as error:
         blackbox.record("", error)

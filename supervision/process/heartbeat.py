@@ -12,7 +12,7 @@ from ..actor import Address
 from ..messaging.inbox import Inbox
 from ..process_messages import ServiceState
 from ..protocol import FORK_SERVER
-from ..unwritten_files import REMEDY, SERVICE, UNWRITTEN
+from ..unwritten_files import SERVICE, UNWRITTEN
 from .actor_runner import ActorRunner
 from .descriptors import Descriptors
 from .port import ActorPort
@@ -62,7 +62,7 @@ class Heartbeat:
         text, since = UNWRITTEN.report()
         if text != self._last_report:
             self._last_report = text
-            self._port.actor_send(Address(FORK_SERVER), ServiceState(SERVICE, text, since, REMEDY if text else ""))
+            self._port.actor_send(Address(FORK_SERVER), ServiceState(SERVICE, text, since, UNWRITTEN.remedy))
 
     def report(self) -> None:
         """Write the counts."""

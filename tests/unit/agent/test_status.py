@@ -112,7 +112,7 @@ def test_a_runtime_that_is_short_of_open_files_degrades_the_agent(monkeypatch: p
     short = FileShortage("it has 123 of 128 files open", "a higher limit")
     asked: list[tuple[str, bool]] = []
 
-    def shortage(endpoint: str, *, managed: bool) -> FileShortage:
+    def shortage(endpoint: str, *, managed: bool, pid: int) -> FileShortage:
         asked.append((endpoint, managed))
         return short
 

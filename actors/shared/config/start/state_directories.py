@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
+from supervision.errors import error_reason
 
 from . import start_records
 
@@ -53,7 +54,7 @@ def make(agent: Agent, cgroups: Iterable[str] = ()) -> None:
     try:
         start_records.note(agent, missing, cgroups)
     except OSError as error:
-        raise ConfigErrors([ConfigProblem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
+        raise ConfigErrors([ConfigProblem(agent.state_dir, "", f"cannot be written: {error_reason(error)}")]) from None
 
 
 def _make(directory: StateDirectory) -> Iterator[ConfigProblem]:

@@ -18,6 +18,7 @@ from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.url_passwords import without_passwords
 from actors.shared.config.version import OWN_VERSION, git_version
 from supervision.errors import error_reason
+from supervision.resource_limits import file_size, most_open_files
 
 from . import lock_file, open_files, preflight, state_directories
 from .kernel_tunables import set_all
@@ -65,8 +66,10 @@ def set_limits(agent: Agent) -> Iterator[str]:
             f"{granted} open files are granted, at least {open_files.LEAST} are needed: raise LimitNOFILE or ulimit -n"
         )
         raise ConfigErrors([ConfigProblem("maxOpenFiles", str(wanted), rule)])
-    if too_few := open_files.shortage(agent, granted):
+    if too_few := open_files.shortage(agent, max(granted, most_open_files(open_files.OF_ANY_RUNTIME))):
         yield f"maxOpenFiles: {too_few}"
+    if (size := file_size()) is not None:
+        yield f"files of more than {size} bytes cannot be written (RLIMIT_FSIZE), also by pods of a managed runtime"
     score = agent.config.oomScoreAdj
     try:
         Path("/proc/self/oom_score_adj").write_text(str(score))

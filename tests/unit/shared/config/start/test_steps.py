@@ -175,6 +175,7 @@ def test_a_start_tells_for_how_many_pods_a_managed_runtime_has_files(
     agent, keep_limits, monkeypatch, managed, granted, settings, pods
 ):
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(steps, "most_open_files", lambda _: granted)  # the hard limit
     own = int(Path("/proc/self/oom_score_adj").read_text())
     wanted = configured(agent, maxOpenFiles=granted, oomScoreAdj=own, **settings)
     said = list(set_limits(msgspec.structs.replace(wanted, managed_runtime=managed)))
