@@ -13,7 +13,7 @@ import msgspec
 from actors.pod_config.manifests.manifest import SOURCE_FILE, Origin, read_manifest
 from actors.pod_config.pods.merged_pods import PodCandidate, choose
 from actors.pod_config.sources.file_source import manifest_paths, never_read
-from actors.pod_config.validation.errors import ManifestError, document_error
+from actors.pod_config.validation.errors import FieldError, ManifestError, document_error
 from actors.pod_config.validation.limits import MAX_BYTES
 from supervision.cli.command import NOT_WELL, OK
 from supervision.cli.document import FORMS, document_text, form_of
@@ -33,7 +33,7 @@ _EXAMPLES: Final = ("supervise manifest check etc/pods", "supervise manifest che
 _CODES: Final = {
     **LOCAL_CODES,
     OK: "all manifests are accepted",
-    NOT_WELL: "at least one is refused: each error has its file and field",
+    NOT_WELL: "at least one is refused: each error has its file, line and field",
 }
 
 
@@ -44,9 +44,11 @@ class ManifestProblem(msgspec.Struct, frozen=True):
     field: str
     """As `spec.containers[0].image`; empty: the file as a whole."""
     error: str
+    line: int = 0
+    """Where the field stands in the file; 0 if it is not known."""
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.field}: {self.error}" if self.field else f"{self.file}: {self.error}"
+        return f"{self.file}: {FieldError(self.field, self.error, self.line)}"
 
 
 class CheckedManifests(msgspec.Struct, frozen=True):
@@ -114,7 +116,7 @@ def check_manifests(names: Sequence[str], stdin: BinaryIO, *, allow_references: 
         except OSError as error:
             errors.append(ManifestProblem(path, "", str(error.strerror)))
         except ManifestError as error:
-            errors += [ManifestProblem(path, one.path, one.text) for one in error.errors]
+            errors += [ManifestProblem(path, one.path, one.text, one.line) for one in error.errors]
     for duplicate in choose({SOURCE_FILE: pods}, {}).duplicates:
         errors.append(ManifestProblem(duplicate.pod.place, "metadata.name", duplicate.problem))
     return CheckedManifests(paths, errors)

@@ -186,6 +186,7 @@ class _Builder:
         if frame.merged if frame.is_merge else event.value in frame.value:
             self._wrong(event, "given twice in one object", event.value)
         frame.key = event.value
+        self._note_line(event)
 
     def _put(self, value: Any) -> None:
         if self._stack:

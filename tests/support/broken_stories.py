@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 from collections.abc import Awaitable, Callable
@@ -73,9 +72,17 @@ async def wrong_clock(node: BrokenNode, server: ApiServer, stack: AsyncExitStack
 
 
 async def bad_manifest(node: BrokenNode, server: ApiServer, stack: AsyncExitStack) -> None:
-    wrong = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
-    spec = {"spec": {"containers": [{"name": "main", "imag": "nginx"}]}}
-    (node.pods / "web.yaml").write_text(json.dumps({**wrong, **spec}))
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+  - name: main
+    imag: nginx
+"""
+    (node.pods / "web.yaml").write_text(pod)
     await node.start()
 
 

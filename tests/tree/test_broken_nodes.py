@@ -154,11 +154,11 @@ async def test_an_image_that_does_not_exist(node: BrokenNode) -> None:
 async def test_a_manifest_that_is_refused(node: BrokenNode) -> None:
     (node.pods / "bad.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containerz: []}\n")
     await node.start()
-    await status_says(node, f"manifest: {node.pods}/bad.yaml: spec.containerz: unknown field", "mend the file")
-    await doctor_says(node, "WARN  manifests: ", "bad.yaml: spec.containerz", "-> mend the file")
+    await status_says(node, f"manifest: {node.pods}/bad.yaml: line 4: spec.containerz: unknown field", "mend the file")
+    await doctor_says(node, "WARN  manifests: ", "bad.yaml: line 4: spec.containerz", "-> mend the file")
     said = await node.says("describe", "pod", "bad")
     assert "there is no pod bad on this node, because it is refused" in said
-    assert f"{node.pods}/bad.yaml: spec.containerz: unknown field" in said
+    assert f"{node.pods}/bad.yaml: line 4: spec.containerz: unknown field" in said
 
 
 @alone

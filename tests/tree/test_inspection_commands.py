@@ -70,7 +70,9 @@ def test_pods_that_wait_and_manifests_that_were_refused_are_shown(node: Node) ->
     header, pod, *refused = done.stdout.splitlines()
     assert header.split() == ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"]
     assert pod.split()[:4] == ["shop", "web-n1", "0/1", "ContainerCreating"]
-    assert any("bad.yaml: spec.containers[0].imag: unknown field, did you mean image?" in line for line in refused)
+    assert any(
+        "bad.yaml: line 4: spec.containers[0].imag: unknown field, did you mean image?" in line for line in refused
+    )
 
 
 def test_wide_json_and_yaml_show_more(node: Node) -> None:

@@ -21,6 +21,7 @@ from ..validation.limits import DOCUMENT, MAX_BYTES, beyond_limits
 from ..validation.pod_rules import always_refused, pod_errors, reference_errors
 from ..validation.shape import check_shape, unrelated
 from .defaults import fill
+from .field_lines import with_lines
 from .identity import make_static
 
 
@@ -47,7 +48,16 @@ class StaticPod(msgspec.Struct, frozen=True):
 
 
 def read_manifest(data: bytes, origin: Origin) -> list[StaticPod]:
-    """The pod of a file; the pod or the PodList of an HTTP answer. Raises ManifestError with all errors."""
+    """The pod of a file; the pod or the PodList of an HTTP answer. Raises ManifestError with all errors, their lines
+    included.
+    """
+    try:
+        return _read(data, origin)
+    except ManifestError as error:
+        raise ManifestError(with_lines(error.errors, data)) from None
+
+
+def _read(data: bytes, origin: Origin) -> list[StaticPod]:
     document = codec.without_nulls(_document(data))
     if not isinstance(document, dict):
         raise document_error("must be a mapping: a Pod")
@@ -60,9 +70,7 @@ def _document(data: bytes) -> Any:
     try:
         document, _ = read(data, DOCUMENT)
     except DocumentError as error:
-        raise ManifestError(
-            FieldError(one.path, f"line {one.line}: {one.rule}" if one.line else one.rule) for one in error.problems
-        ) from None
+        raise ManifestError(FieldError(one.path, one.rule, one.line) for one in error.problems) from None
     if document is None:
         raise document_error("empty")
     return document
@@ -144,14 +152,14 @@ def read_in_process(path: bytes, data: bytes, origin: list[Any]) -> dict[str, An
     try:
         pods = read_manifest(data, Origin(source, os.fsdecode(place), node, allow_references))
     except ManifestError as error:
-        return {"errors": [[each.path, each.text] for each in error.errors]}
+        return {"errors": [[each.path, each.text, each.line] for each in error.errors]}
     return {"pods": [[pod.uid, pod.full_name, pod.hash, pod.data] for pod in pods]}
 
 
 def from_process(result: dict[str, Any]) -> list[StaticPod]:
     """The static pods from the result of `read_in_process`. Raises ManifestError."""
     if "errors" in result:
-        raise ManifestError([FieldError(path, text) for path, text in result["errors"]])
+        raise ManifestError([FieldError(*fields) for fields in result["errors"]])
     return [StaticPod(*fields) for fields in result["pods"]]
 
 

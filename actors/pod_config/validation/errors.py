@@ -19,9 +19,12 @@ class FieldError(msgspec.Struct, frozen=True):
 
     path: str
     text: str
+    line: int = 0
+    """Where the field stands in the document, or else the nearest one around it; from 1, 0 if it is not known."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.text}" if self.path else self.text
+        text = f"{self.path}: {self.text}" if self.path else self.text
+        return f"line {self.line}: {text}" if self.line else text
 
 
 class ManifestError(ValueError):

@@ -179,8 +179,8 @@ async def test_a_file_that_becomes_invalid_keeps_its_pod_and_reports_its_errors(
         await harness.settle()
         assert world.pods() == {"web-n1": "busybox"}
         assert await errors_of(harness) == [
-            f"{file}: spec.containers[0].imago: unknown field, did you mean image?",
-            f"{file}: spec.containers[0].image: required",
+            f"{file}: line 5: spec.containers[0].imago: unknown field, did you mean image?",
+            f"{file}: line 5: spec.containers[0].image: required",
         ]
         file.write_text(manifest(image="busybox:2"))
         await world.becomes({"web-n1": "busybox:2"})

@@ -95,7 +95,7 @@ def test_references_to_the_api_are_refused_unless_they_are_allowed() -> None:
 def test_the_exit_code_shows_whether_a_manifest_was_refused(directory: Path) -> None:
     done = supervise(str(directory))
     assert (done.returncode, done.stdout) == (1, "1 accepted, 2 refused\n")
-    assert f"{directory}/bad.yaml: spec.containers[0].imag: unknown field, did you mean image?" in done.stderr
+    assert f"{directory}/bad.yaml: line 4: spec.containers[0].imag: unknown field, did you mean image?" in done.stderr
     done = supervise("-", stdin=GOOD.replace("NAME", "web"))
     assert (done.returncode, done.stdout) == (0, "1 accepted, 0 refused\n")
 
@@ -104,5 +104,5 @@ def test_json_output_has_the_same_errors(directory: Path) -> None:
     done = supervise(str(directory), "-o", "json")
     found = json.loads(done.stdout)
     assert done.returncode == 1
-    assert {"file", "field", "error"} == set(found["errors"][0])
+    assert {"file", "field", "error", "line"} == set(found["errors"][0])
     assert len(found["errors"]) == len(check(str(directory)).errors)

@@ -50,7 +50,9 @@ def effective(
     warnings: list[str] = []
 
     def where(path: str) -> str:
-        return lookup(sources, path)
+        found = lookup(sources, path)
+        # an object has no source of its own, its parts have
+        return next(iter(_sources_of_parts(sources, path)), DEFAULT) if found == DEFAULT else found
 
     config = decode(KubeletConfiguration, data, where, problems, warnings, lenient=lenient)
     bad = {problem.path for problem in problems}
@@ -73,10 +75,14 @@ def lookup(sources: Mapping[str, str], path: str) -> str:
 
 def shown_source(sources: Mapping[str, str], path: str, value: object) -> str:
     """The source of a field as a whole; of one whose parts have their own, all of these."""
-    parts = [source for place, source in sources.items() if place.startswith((f"{path}.", f"{path}["))]
+    parts = _sources_of_parts(sources, path)
     if isinstance(value, Mapping):
         parts = [lookup(sources, below(path, key)) for key in value] or parts
     return ", ".join(dict.fromkeys(parts)) or lookup(sources, path)
+
+
+def _sources_of_parts(sources: Mapping[str, str], path: str) -> list[str]:
+    return [source for place, source in sources.items() if place.startswith((f"{path}.", f"{path}["))]
 
 
 def _merge_documents(documents: Sequence[Document], sources: dict[str, str]) -> dict[str, Any]:

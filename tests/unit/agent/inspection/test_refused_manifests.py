@@ -38,7 +38,7 @@ def started(tmp_path: Path, path: str) -> LastStart:
 
 def test_the_manifests_of_the_last_start_are_judged_as_the_agent_judges_them(tmp_path: Path, manifests: Path) -> None:
     found = refused_without_agent(context(tmp_path, started(tmp_path, str(manifests))))
-    assert f"{manifests}/other.yaml: spec.containers[0].imag: unknown field, did you mean image?" in found
+    assert f"{manifests}/other.yaml: line 4: spec.containers[0].imag: unknown field, did you mean image?" in found
 
 
 def test_where_no_start_or_no_path_is_known_none_is_refused(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_where_no_start_or_no_path_is_known_none_is_refused(tmp_path: Path) -> N
 
 
 def test_a_refused_manifest_is_found_by_the_name_of_its_pod(manifests: Path) -> None:
-    refused = [f"{manifests}/other.yaml: spec.containers[0].image: required"]
+    refused = [f"{manifests}/other.yaml: line 4: spec.containers[0].image: required"]
     for name in ("web", "shop/web", "other", "other.yaml"):
         with pytest.raises(CommandError, match="because it is refused") as raised:
             pod_of(NodePods([], refused), name, "")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from actors.pod_config.manifests.defaults import default_pull_policy
 from actors.pod_config.manifests.manifest import Origin, from_process, read_in_process, read_manifest
-from actors.pod_config.validation.errors import ManifestError
+from actors.pod_config.validation.errors import FieldError, ManifestError
 from actors.pod_config.validation.limits import MOST_CONTAINERS, MOST_VOLUMES
 from actors.shared.kube import codec
 
@@ -33,9 +33,10 @@ spec:
 
 
 def errors_of(text: str, origin: Origin = ORIGIN) -> list[str]:
+    """Without their lines, see test_field_lines.py."""
     with pytest.raises(ManifestError) as caught:
         read_manifest(text.encode(), origin)
-    return caught.value.texts()
+    return [str(FieldError(error.path, error.text)) for error in caught.value.errors]
 
 
 def pod_of(text: str, origin: Origin = ORIGIN) -> dict[str, Any]:

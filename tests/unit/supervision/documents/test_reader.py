@@ -155,7 +155,7 @@ def test_an_empty_document_has_no_data(text):
 
 def test_the_line_of_every_field_is_recorded_on_request():
     text = b"a:\n  b:\n  - c\n  - d\nx.y: 1\n"
-    assert read(text, LIMITS)[1] == {"": 1, "a": 2, "a.b": 3, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
+    assert read(text, LIMITS)[1] == {"": 1, "a": 1, "a.b": 2, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
     assert read(text, DocumentLimits(lines=False))[1] == {}
 
 

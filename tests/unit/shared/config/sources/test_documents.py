@@ -50,7 +50,7 @@ def test_keys_become_text_as_json_has_only_those():
 
 def test_the_line_of_every_field_is_known():
     document = read(b"a:\n  b:\n  - c\n  - d\nx.y: 1\n", "f")
-    assert document.lines == {"": 1, "a": 2, "a.b": 3, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
+    assert document.lines == {"": 1, "a": 1, "a.b": 2, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
 
 
 def test_merge_keys_fill_missing_fields():

@@ -35,6 +35,14 @@ def test_unknown_fields_are_refused_and_with_the_lenient_switch_ignored_with_a_w
     )
 
 
+def test_an_unknown_object_is_named_with_the_line_of_its_first_field():
+    data = {"authentication": {"anonymus": {"enabled": True}}, "maxPods": 5}
+    document = Document("f", data, {"authentication.anonymus.enabled": 8, "maxPods": 9})
+    with pytest.raises(ConfigErrors) as refused:
+        effective([document], {}, ValidationContext())
+    assert str(refused.value) == "authentication.anonymus: unknown field, did you mean anonymous? (from f:8)"
+
+
 def setting(path, value):
     data: dict[str, Any] = {}
     put(data, path, value)
