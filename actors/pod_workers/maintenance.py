@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from supervision.actor import DisposableError
 
@@ -13,6 +13,7 @@ from .logs.rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .worker_table import PodWorkers
 
 SWEEP_SECONDS: Final = 60.0
+SWEEP_LOGS: Final = "actors.pod_workers.logs.orphans:sweep"
 
 
 class ShardMaintenance:
@@ -30,16 +31,26 @@ class ShardMaintenance:
         if node_limit.is_needed(self._services.garbage):
             self._actor.every(node_limit.SECONDS, self._enforce_node_limit, jitter=0.1)
 
-    def _sweep_logs(self) -> None:
+    async def _sweep_logs(self) -> None:
         """Remove the logs of unknown pods, once the sources and the runtime have reported."""
         known = self._workers.inventory()
-        if known is None:
+        if known is None or not orphans.owns_log_directory(self._agent):
             return
+        arguments = {
+            "logs": self._agent.pod_logs_dir,
+            "links": self._agent.container_logs_dir,
+            "known": sorted(known),
+            "shard": self._actor.name,
+            "workers": self._agent.workers,
+            "now": self._services.clock(),
+        }
         try:
-            for path in orphans.sweep(self._agent, known, self._actor.name, self._services.clock()):
-                self._actor.log.info("removed the logs of a pod that is gone: %s", path)
-        except OSError as error:
+            found = await self._actor.disposable(SWEEP_LOGS, arguments, deadline=SWEEP_SECONDS)
+        except DisposableError as error:
             self._actor.log.warning("logs of pods that are gone stay: %s", error)
+            return
+        for path in cast("list[str]", found):
+            self._actor.log.info("removed the logs of a pod that is gone: %s", path)
 
     async def _rotate_logs(self) -> None:
         states = (worker.state for worker in self._workers.by_uid.values())

@@ -6,16 +6,18 @@ import os
 import time
 from pathlib import Path
 
-from actors.pod_workers.logs.orphans import MIN_AGE_SECONDS, orphans, owns_log_directory, sweep
+from actors.pod_workers.logs import orphans as module
+from actors.pod_workers.logs.orphans import MIN_AGE_SECONDS, SweptShard, orphans, owns_log_directory, sweep
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 WORKER = "pod_workers/worker/0"
 
 
-def agent(tmp_path: Path) -> Agent:
-    config = KubeletConfiguration(podLogsDir=str(tmp_path / "pods"))
-    return Agent(config=config, workers=1, container_logs_dir=str(tmp_path / "links"))
+def swept(tmp_path: Path, *known: str) -> list[str]:
+    """The directories that a sweep removes now. `known`: UIDs of pods."""
+    logs, links = str(tmp_path / "pods"), str(tmp_path / "links")
+    return sweep(logs=logs, links=links, known=[*known], shard=WORKER, workers=1, now=time.time())
 
 
 def directory(tmp_path: Path, name: str, age: float = 2 * MIN_AGE_SECONDS) -> Path:
@@ -33,20 +35,20 @@ def test_only_old_directories_of_unknown_pods_are_removed_with_their_links(tmp_p
     links = tmp_path / "links"
     links.mkdir()
     (links / "gone_d_c-1.log").symlink_to(gone / "c" / "0.log")
-    assert sweep(agent(tmp_path), {"u2"}, WORKER, time.time()) == [str(gone)]
+    assert swept(tmp_path, "u2") == [str(gone)]
     assert [path.exists() for path in (gone, known, young, odd)] == [False, True, True, True]
     assert os.listdir(links) == []
 
 
 def test_a_directory_whose_name_is_not_utf8_is_removed_as_others(tmp_path):
     made = [directory(tmp_path, os.fsdecode(name)) for name in (b"d_x\xff_u1", b"d_y_\xff")]
-    assert set(sweep(agent(tmp_path), (), WORKER, time.time())) == set(map(str, made))
+    assert set(swept(tmp_path)) == set(map(str, made))
 
 
 def test_a_directory_that_another_process_removes_does_not_stop_the_removal_of_others(tmp_path, monkeypatch):
     gone, listed = directory(tmp_path, "d_gone_u1"), os.listdir
     monkeypatch.setattr(os, "listdir", lambda path: (["d_away_u9"] if path == str(gone.parent) else []) + listed(path))
-    assert sweep(agent(tmp_path), (), WORKER, time.time()) == [str(gone)]
+    assert swept(tmp_path) == [str(gone)]
 
 
 def test_old_links_to_removed_logs_of_unknown_pods_are_removed(tmp_path):
@@ -66,13 +68,13 @@ def test_old_links_to_removed_logs_of_unknown_pods_are_removed(tmp_path):
             old = time.time() - 2 * MIN_AGE_SECONDS
             os.utime(links / name, (old, old), follow_symlinks=False)
     (links / "file").touch()
-    assert sweep(agent(tmp_path), {"u2"}, WORKER, time.time()) == []
+    assert swept(tmp_path, "u2") == []
     assert sorted(os.listdir(links)) == ["alive", "file", "foreign", "rotated", "young"]
 
 
 def test_each_worker_looks_at_its_own_pods():
     names = [f"d_p_{number}" for number in range(20)]
-    parts = [set(orphans(names, (), f"pod_workers/worker/{number}", 3)) for number in range(3)]
+    parts = [set(orphans(names, SweptShard(frozenset(), f"pod_workers/worker/{number}", 3))) for number in range(3)]
     assert len(set.union(*parts)) == sum(map(len, parts)) == 20
 
 
@@ -80,3 +82,10 @@ def test_a_possibly_shared_log_directory_stays():
     assert owns_log_directory(Agent())
     assert not owns_log_directory(Agent(root_dir="/srv/other"))
     assert owns_log_directory(Agent(root_dir="/srv/other", config=KubeletConfiguration(podLogsDir="/srv/logs")))
+
+
+def test_one_sweep_removes_a_bounded_number(tmp_path, monkeypatch):
+    made = [str(directory(tmp_path, f"d_gone_u{number}")) for number in range(5)]
+    monkeypatch.setattr(module, "MOST_REMOVED", 3)
+    first, second = swept(tmp_path), swept(tmp_path)
+    assert (len(first), len(second), sorted(first + second)) == (3, 2, made)
