@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from .resource_limits import file_size, is_of_file_size
@@ -26,6 +28,25 @@ def error_text(error: BaseException) -> str:
     named: list[object] = [error.filename, error.filename2] if isinstance(error, OSError) else []
     paths = [os.fsdecode(one) for one in named if isinstance(one, str | bytes)]
     return f"{', '.join(paths)}: {error_reason(error)}" if paths else error_reason(error)
+
+
+@contextmanager
+def told_as(temporary: str, path: str) -> Iterator[None]:
+    """Errors of the block that name the temporary path, or one below it, name `path` instead: with a part that differs
+    in each attempt, no text would be the same again, so each would be another event."""
+    try:
+        yield
+    except OSError as error:
+        names = (error.filename, error.filename2)
+        error.filename, error.filename2 = (_told_as(name, temporary, path) for name in names)
+        if error.filename2 == error.filename:
+            error.filename2 = None
+        raise
+
+
+def _told_as(name: object, temporary: str, path: str) -> object:
+    text = os.fsdecode(name) if isinstance(name, str | bytes) else ""
+    return path + text[len(temporary) :] if f"{text}/".startswith(f"{temporary}/") else name
 
 
 class AskError(Exception):

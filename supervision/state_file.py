@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from .errors import UNREADABLE, error_reason
+from .errors import UNREADABLE, error_reason, told_as
 from .readable_texts import readable
 from .unfinished_files import remove_unfinished, temporary_name
 from .unwritten_files import UNWRITTEN
@@ -55,7 +55,8 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
     """
     path = Path(path)
     try:
-        _write(path, data, sync)
+        with told_as(temporary_name(path), str(path)):
+            _write(path, data, sync)
     except OSError as error:
         UNWRITTEN.failed(path, error)
         raise

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, FileKeySelector
 from actors.shared.linux.confined_paths import open_beneath, path_of
-from supervision.errors import error_reason
+from supervision.errors import error_reason, told_as
 
 MAX_BYTES = 64 * 1024
 REST = ""
@@ -140,7 +140,7 @@ def _text(volume: str, path: str) -> str:
             raise ConfigError("is not a regular file")
         if about.st_size > MAX_BYTES:
             raise ConfigError(f"has more than {MAX_BYTES} bytes")
-        with open(path_of(fd), "rb") as file:
+        with told_as(path_of(fd), f"{volume}/{path}"), open(path_of(fd), "rb") as file:
             return file.read(MAX_BYTES).decode(errors=_ANY_BYTES)
     finally:
         os.close(fd)

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from supervision.errors import told_as
+
 RESOLVE_NO_XDEV: Final = 0x01
 RESOLVE_NO_MAGICLINKS: Final = 0x02
 RESOLVE_NO_SYMLINKS: Final = 0x04
@@ -106,7 +108,8 @@ def opened_beneath(directory: str, path: str) -> Iterator[str]:
     finally:
         os.close(top)
     try:
-        yield path_of(fd)
+        with told_as(path_of(fd), f"{directory}/{path}".rstrip("/")):
+            yield path_of(fd)
     finally:
         os.close(fd)
 

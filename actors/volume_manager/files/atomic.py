@@ -17,6 +17,7 @@ from typing import Final
 from actors.shared.linux.confined_paths import UnsafePathError, clean_relative
 from actors.shared.linux.removal import remove_tree
 from actors.shared.pacing import pieces
+from supervision.errors import told_as
 
 from . import mount_points
 from .downward_fields import File
@@ -49,7 +50,8 @@ async def write(
         mount_points.make(directory, points, _mode(group), group)
         return False
     try:
-        await _fill(f"{directory}/{stamp}", desired, group)
+        with told_as(f"{directory}/{stamp}", directory):
+            await _fill(f"{directory}/{stamp}", desired, group)
     except OSError:  # each attempt on a full disk would leave another copy
         with suppress(OSError):
             await _remove(directory, stamp)

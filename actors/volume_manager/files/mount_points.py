@@ -13,6 +13,7 @@ from typing import Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.confined_paths import UnsafePathError, make_directories, path_of
+from supervision.errors import told_as
 
 MAX_FOLDERS: Final = 64
 """The most directories in one path of a volume of files. A path with thousands would delay the volumes of other
@@ -64,7 +65,8 @@ def _make(root: int, path: str, mode: int, group: int | None) -> None:
     fd = make_directories(root, path, mode)
     try:
         if group is not None and os.fstat(fd).st_gid != group:
-            os.chown(path_of(fd), -1, group)
-            os.chmod(path_of(fd), mode)  # a change of the group may have cleared the bit for it
+            with told_as(path_of(fd), path):
+                os.chown(path_of(fd), -1, group)
+                os.chmod(path_of(fd), mode)  # a change of the group may have cleared the bit for it
     finally:
         os.close(fd)

@@ -169,3 +169,12 @@ def test_a_link_to_a_file_is_followed(tmp_path):
     assert read_private(tmp_path / "link") == b"here"
     with pytest.raises(FileNotFoundError):
         read_private(tmp_path / "none")
+
+
+def test_an_error_names_the_file_and_not_what_is_renamed_to_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file" / "state", tmp_path / ("n" * 300)):
+        with pytest.raises(OSError) as raised:
+            write_private(path, b"")
+        assert raised.value.filename in {str(path), str(path.parent)}
+        assert raised.value.filename2 is None

@@ -9,7 +9,14 @@ from contextlib import suppress
 import pytest
 
 from actors.shared.linux import confined_paths
-from actors.shared.linux.confined_paths import UnsafePathError, clean_relative, make_directories, open_beneath
+from actors.shared.linux.confined_paths import (
+    UnsafePathError,
+    clean_relative,
+    make_directories,
+    open_beneath,
+    opened_beneath,
+)
+from supervision.errors import error_text
 
 
 @pytest.fixture(params=["openat2", "walk"])
@@ -248,3 +255,10 @@ def test_a_directory_that_is_opened_for_a_block_leaves_no_descriptor(tmp_path):
         assert os.path.samefile(path, tmp_path / "a")
         assert len(_open_below(tmp_path)) == 1
     assert _open_below(tmp_path) == set()
+
+
+def test_an_error_below_an_opened_directory_names_its_path(tmp_path):
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OSError) as raised, opened_beneath(str(tmp_path), "a") as opened:
+        os.rename(f"{opened}/x", f"{opened}/y")
+    assert error_text(raised.value) == f"{tmp_path}/a/x, {tmp_path}/a/y: No such file or directory"
