@@ -92,7 +92,7 @@ class StatusManager(Actor):
         self._served = ServedPodsFeed(self, self.table, agent)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
         if not agent.standalone:
-            self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks)
+            self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks, self._recompute)
             self.every(UPKEEP_SECONDS, self._api_sync.upkeep)
         self._node.start()
 

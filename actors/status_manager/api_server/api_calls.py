@@ -5,6 +5,7 @@ newer one it refuses the patch; then the pod is read and the patch is made again
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
@@ -34,8 +35,9 @@ NODE_MISSING: Final = "NodeMissing"
 class ApiCalls:
     """The calls of the status manager. The writer decides how many run at a time, and when."""
 
-    def __init__(self, actor: Actor, table: PodTable, node_name: str) -> None:
-        self._actor, self._table, self._node_name = actor, table, node_name
+    def __init__(self, actor: Actor, table: PodTable, node_name: str, recompute: Callable[[str], None]) -> None:
+        """`recompute` computes the status of the pod with this UID again, as the API copy has a newer version."""
+        self._actor, self._table, self._node_name, self._recompute = actor, table, node_name, recompute
 
     async def perform(self, step: Step) -> ApiAnswer | None:
         """Perform one step. Returns the answer if it failed, else None. An answer that cannot be read is a failure:
@@ -60,6 +62,7 @@ class ApiCalls:
         answer = await self._send(step, exact=True)
         if answer.status == CONFLICT:
             failure = await self._read(step.pod)
+            self._recompute(tracked.uid)
             again, newest = next_step(self._table, tracked.uid), self._table.get(tracked.uid)
             if failure is not None or not isinstance(again, PatchStatus) or newest is None or newest.status is None:
                 return failure

@@ -34,11 +34,18 @@ class ApiSync:
     """Keeps pods and the API server in sync, in both directions. It computes no status."""
 
     def __init__(
-        self, actor: Actor, table: PodTable, latency: StartLatency, agent: Agent, clocks: PodStatusClocks
+        self,
+        actor: Actor,
+        table: PodTable,
+        latency: StartLatency,
+        agent: Agent,
+        clocks: PodStatusClocks,
+        recompute: Callable[[str], None],
     ) -> None:
+        """`recompute`: see `ApiCalls`."""
         self._actor, self._table, self._latency = actor, table, latency
         self._now: Callable[[], float] = clocks.wall
-        self.writer = StatusWriter(actor, table, agent.node_name, clocks)
+        self.writer = StatusWriter(actor, table, agent.node_name, clocks, recompute)
         self._silent = set(pod_workers(agent.workers))
         """Workers that have not listed their pods yet."""
         self._reported: Reported = {}

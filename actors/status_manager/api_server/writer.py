@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from actors.api_clients.kube_client.messages import ApiAnswer
@@ -27,9 +27,17 @@ UNREACHABLE: Final = (0, 401, 429, 503, 504)
 class StatusWriter:
     """Exists once in a status manager with an API server."""
 
-    def __init__(self, actor: Actor, table: PodTable, node_name: str, clocks: PodStatusClocks) -> None:
+    def __init__(
+        self,
+        actor: Actor,
+        table: PodTable,
+        node_name: str,
+        clocks: PodStatusClocks,
+        recompute: Callable[[str], None],
+    ) -> None:
+        """`recompute`: see `ApiCalls`."""
         self._actor, self._table, self._clocks = actor, table, clocks
-        self._calls = ApiCalls(actor, table, node_name)
+        self._calls = ApiCalls(actor, table, node_name, recompute)
         self.backlog = StatusBacklog()
         self._timer: Timer | None = None
         self._unsynced_since: dict[str, float] = {}

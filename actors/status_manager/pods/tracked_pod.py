@@ -27,6 +27,8 @@ class TrackedPod(msgspec.Struct, frozen=True):
     status: PodStatus | None = None
     has_base: bool = False
     """The status continues its base: the status that the API server had when this agent started."""
+    base_version: str = ""
+    """The resource version of the base; '' for one that is not from the API server."""
     altered_by_server: Fields = {}
     """Fields that the server stored differently than written (a quantity in another notation); not written again."""
 
@@ -79,16 +81,22 @@ def reported(before: TrackedPod, report: PodObserved) -> TrackedPod | None:
 
 
 def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
-    """The pod with its status taken from the API server, once: `api_pod` is what the synced API copy has of it."""
-    if tracked.has_base:
-        return tracked
+    """The pod with its status taken from the API server: `api_pod` is what the synced API copy has of it.
+
+    Once; but until the worker has read the runtime, each newer version is taken: a list may be older than what the
+    incarnation before this one has written (API concepts, resource versions).
+    """
     if api_pod is None:
-        return msgspec.structs.replace(tracked, has_base=tracked.static)
+        return tracked if tracked.has_base else msgspec.structs.replace(tracked, has_base=tracked.static)
+    version = api_pod.metadata.resourceVersion
+    newer = bool(tracked.base_version) and tracked.base_version != version
+    if tracked.has_base and not (newer and tracked.observed.runtime is None):
+        return tracked
     # a finished static pod may run again: its old mirror is no base
     over = api_pod.status.phase in TERMINAL_PHASES and tracked.observed.worker_phase not in ENDED
     if tracked.static and over:
         return tracked
-    return msgspec.structs.replace(tracked, has_base=True, status=api_pod.status)
+    return msgspec.structs.replace(tracked, has_base=True, base_version=version, status=api_pod.status)
 
 
 def last_status(tracked: TrackedPod, api_pod: ApiPod | None) -> PodStatus | None:

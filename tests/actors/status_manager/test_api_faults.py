@@ -12,7 +12,7 @@ import pytest
 
 from actors.api_clients.event_client.messages import RecordEvent
 from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall
-from actors.pod_config.messages import SourcePod
+from actors.pod_config.messages import SourcePod, SourcePods
 from actors.status_manager.api_server.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPodStatus, ProbeResult
 from supervision.actor import AskError
@@ -409,3 +409,50 @@ async def test_failed_writes_of_removed_pods_are_forgotten(tmp_path):
         assert store.sent("PATCH"), "they were tried"
         assert writer._last_errors == {}
         assert len(writer.backlog) == 0
+
+
+# -- a list that is older than what the incarnation before has written ---------------------------------------------
+async def running_before_a_restart(tmp_path: Path, store: ApiNeighbour) -> dict[str, Any]:
+    """The pod as it was listed before it ran; the status manager has written that it runs."""
+    bound = store.put(pod())
+    old: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(store.find("p")))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+    assert store.find("p")["status"]["phase"] == "Running"
+    return old
+
+
+@pytest.mark.parametrize("watched", [False, True])
+async def test_an_old_list_after_a_restart_takes_no_status_back(tmp_path: Path, watched: bool) -> None:
+    """`watched`: the watch brings the newer version before the status is written; else the write meets a conflict."""
+    store = ApiNeighbour()
+    old = await running_before_a_restart(tmp_path, store)
+    written = store.find("p")
+    async with joined(tmp_path, store, incarnation=2) as harness:
+        await harness.deliver(SourcePods("api", [msgspec.json.encode(old)]))
+        if watched:
+            await store.watch(harness, "p")
+        await harness.deliver(begun(old))
+        await harness.advance(5.0)
+        assert store.find("p") == written
+        if not watched:
+            await store.watch(harness, "p")
+        await harness.deliver(seen(old, at=2.0))
+        await harness.advance(5.0)
+        assert store.find("p")["status"] == written["status"]
+
+
+async def test_the_watch_that_overtakes_a_first_status_is_its_base(tmp_path: Path) -> None:
+    store = ApiNeighbour()
+    old = await running_before_a_restart(tmp_path, store)
+    written = store.find("p")
+    async with joined(tmp_path, store, incarnation=2) as harness:
+        store.fault("status", code=503, times=1)
+        await harness.deliver(SourcePods("api", [msgspec.json.encode(old)]))
+        await harness.deliver(begun(old))
+        await harness.settle()
+        await store.watch(harness, "p")
+        await harness.advance(5.0)
+        assert store.find("p") == written

@@ -35,7 +35,7 @@ def calls(body: bytes) -> tuple[ApiCalls, PodTable]:
 
     metrics = SimpleNamespace(count=lambda *_, **__: None)
     actor: Any = SimpleNamespace(ask=ask, metrics=metrics, log=logging.getLogger("status_manager"))
-    return ApiCalls(actor, table, "node"), table
+    return ApiCalls(actor, table, "node", lambda uid: None), table
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"metadata": 5}'])

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.names import CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE
 from actors.shared.kube.pod import PodStatus
 from actors.status_manager.api_server.backlog import CHANGE, TRANSITION
@@ -127,6 +128,16 @@ def test_a_status_continues_its_base_once():
     based = with_base(first, stored("Running"))
     assert (based.has_base, present(based.status).phase) == (True, "Running")
     assert with_base(based, stored("Failed")) is based
+
+
+def test_each_newer_version_is_the_base_until_the_runtime_is_read():
+    first = msgspec.structs.replace(pod(None), has_base=False)
+    unread = msgspec.structs.replace(first, observed=msgspec.structs.replace(first.observed, runtime=None))
+    based = with_base(unread, stored("Pending", resourceVersion="1"))
+    assert present(with_base(based, stored("Running", resourceVersion="2")).status).phase == "Running"
+    read = msgspec.structs.replace(based, observed=msgspec.structs.replace(based.observed, runtime=PodRuntime(uid="u")))
+    assert with_base(read, stored("Running", resourceVersion="2")) is read
+    assert with_base(based, stored("Running", resourceVersion="1")) is based
 
 
 def test_an_old_mirror_of_a_static_pod_that_runs_again_is_no_base():

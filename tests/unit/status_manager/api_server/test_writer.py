@@ -34,7 +34,7 @@ class Standing:
         monkeypatch.setattr(module, "next_step", lambda table, key: self.wanted.get(key))
         actor: Any = self
         clocks = PodStatusClocks(monotonic=lambda: self.now, random=lambda: 0.5)
-        self.writer = StatusWriter(actor, PodTable(), "node", clocks)
+        self.writer = StatusWriter(actor, PodTable(), "node", clocks, lambda uid: None)
         monkeypatch.setattr(self.writer._calls, "perform", self._perform)
 
     def want(self, *keys: str) -> None:
