@@ -52,8 +52,10 @@ from .pod_certificates.certificates import PodCertificates
 from .pod_mounts import PodMounts
 from .teardown import Teardown
 from .tools.fs_group import FsGroup
+from .tools.in_use_report import InUseReport
 from .tools.local_devices import LocalDevices
 from .tools.node_allocatable import AllocatableLookup
+from .tools.staged_disks import StagedDisks
 from .tools.system_calls import DisposableCalls
 from .tools.tmpfs_mounts import TmpfsMounts
 from .tools.volume_objects import VolumeObjects
@@ -86,7 +88,7 @@ class VolumeManager(Actor):
     async def on_start(self) -> None:
         self._agent = agent = cast(Agent, self.context)
         self._locks = KeyedLocks()
-        tools = self._make_tools()
+        self._tools = tools = self._make_tools()
         self._mounts = PodMounts(self, agent, tools, self._clock)
         self._quarantine = InputQuarantine(self, agent.run_dir, "volumes")
         self._refresh = Refresh(self, agent, self._mounts, self._locks, self._quarantine)
@@ -96,10 +98,9 @@ class VolumeManager(Actor):
         await pods_directory.share(self, real_path(agent.pods_dir))
         await self._count_mounts()
         self._orphans.start()
-        self._certificates = tools.certificates
         if tools.certificates is not None:
             tools.certificates.start()
-        self._csi = tools.csi
+        tools.disks.release_soon()  # those of an earlier incarnation
         if tools.csi is not None:
             self._refresh.start()
             self._plugins.start()
@@ -108,20 +109,25 @@ class VolumeManager(Actor):
             self.every(SWEEP_SECONDS, tools.csi.sweep, jitter=0.1)
 
     def _make_tools(self) -> VolumeTools:
-        calls, api = DisposableCalls(self), VolumeObjects(self, self._agent.gate)
-        fs_group = FsGroup(self, calls, self._clock)
+        agent = self._agent
+        calls, api = DisposableCalls(self), VolumeObjects(self, agent.gate)
+        fs_group, report = FsGroup(self, calls, self._clock), InUseReport(self, joined=not agent.standalone)
+        attaches = not agent.standalone and agent.config.enableControllerAttachDetach
         return VolumeTools(
             calls=calls,
             memory=TmpfsMounts(self),
             fs_group=fs_group,
-            local_devices=LocalDevices(self, calls, self._agent.pods_dir, self._agent.plugins_dir),
-            flex_drivers=FlexDrivers(calls, self._agent.config.volumePluginDir),
+            local_devices=LocalDevices(self, calls, agent.pods_dir, agent.plugins_dir),
+            disks=StagedDisks(self, calls, report, agent.pods_dir, agent.plugins_dir),
+            in_use=report,
+            attach_controller_of=agent.node_name if attaches else "",
+            flex_drivers=FlexDrivers(calls, agent.config.volumePluginDir),
             allocatable=AllocatableLookup(self),
             api=api,
             certificates=self._make_certificates(api),
-            csi=None if self._agent.standalone else self._make_csi(api, fs_group),
+            csi=None if agent.standalone else self._make_csi(api, fs_group, report),
             stamp=self._stamp,
-            mounter=str(self._agent.flags.get("experimental-mounter-path") or ""),
+            mounter=str(agent.flags.get("experimental-mounter-path") or ""),
         )
 
     def _make_certificates(self, api: VolumeObjects) -> PodCertificates | None:
@@ -134,7 +140,7 @@ class VolumeManager(Actor):
     def _refresh_soon(self, uid: str) -> None:
         self._refresh.refresh_soon(uid)
 
-    def _make_csi(self, source: VolumeObjects, fs_group: FsGroup) -> CsiVolumes:
+    def _make_csi(self, source: VolumeObjects, fs_group: FsGroup, report: InUseReport) -> CsiVolumes:
         agent, objects = self._agent, ApiObjects(self)
         self._drivers = drivers = CsiDrivers(self, NodeObjects(objects, agent.node_name))
         self._measurements = DriverMeasurements(
@@ -144,17 +150,20 @@ class VolumeManager(Actor):
         self._plugins = PluginWatch(
             self, agent.plugins_registry_dir, {CSI: drivers}, elsewhere=None, learn=self._identify
         )
+        records = Records(agent.pods_dir, agent.plugins_dir)
+        report.add(records.in_use)
         return CsiVolumes(
             CsiContext(
                 actor=self,
                 drivers=drivers,
                 api=objects,
-                records=Records(agent.pods_dir, agent.plugins_dir),
+                records=records,
                 tokens=source.tokens,
                 apply_group=fs_group.apply,
                 node_name=agent.node_name,
                 pods=self._locks,
                 measurements=self._measurements,
+                tell_in_use=report.tell,
                 sync_seconds=float(agent.config.syncFrequency),
             )
         )
@@ -167,8 +176,8 @@ class VolumeManager(Actor):
             return None
 
     async def on_hello(self, name: ActorName) -> None:
-        if name == HEARTBEAT_CLIENT and self._csi is not None:
-            self._csi.tell_in_use()
+        if name == HEARTBEAT_CLIENT:
+            self._tools.in_use.tell()
 
     async def _count_mounts(self) -> None:
         """Count the mounts of earlier incarnations. They stay until the workers have reported their pods."""
@@ -230,13 +239,13 @@ class VolumeManager(Actor):
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
-        if self._certificates is not None:
-            self._certificates.measure()
+        if self._tools.certificates is not None:
+            self._tools.certificates.measure()
         return self.metrics.snapshot(self.name, self.incarnation)
 
     @on(GetVolumeFigures)
     async def on_figures(self, message: GetVolumeFigures, sender: Address) -> DriverFigures:
-        return DriverFigures(await self._measurements.measure() if self._csi is not None else [])
+        return DriverFigures(await self._measurements.measure() if self._tools.csi is not None else [])
 
     # -- facts from other actors --------------------------------------------------------------------------------------
     @on(ObjectChanged)
@@ -244,8 +253,8 @@ class VolumeManager(Actor):
         """A Secret or ConfigMap that pods of this node mount, or a PodCertificateRequest of this node."""
         if message.ref.kind != "PodCertificateRequest":
             self._refresh.object_changed(message.ref)
-        elif self._certificates is not None:
-            self._certificates.request_changed(message.ref)
+        elif self._tools.certificates is not None:
+            self._tools.certificates.request_changed(message.ref)
 
     @on(TrustBundlesChanged)
     def on_trust_bundles(self, message: TrustBundlesChanged, sender: Address) -> None:

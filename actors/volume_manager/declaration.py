@@ -16,7 +16,7 @@ _REMOVE_BIND: Final = "from actors.volume_manager.host.mount_propagation import 
 DECLARATION: Final = Declaration(
     name=VOLUME_MANAGER,
     actor="actors.volume_manager.actor:VolumeManager",
-    reads=("syncFrequency", "volumePluginDir", "volumeStatsAggPeriod"),
+    reads=("enableControllerAttachDetach", "syncFrequency", "volumePluginDir", "volumeStatsAggPeriod"),
     pod_inventory=True,
 )
 

@@ -11,6 +11,8 @@ from .messages import VolumeEvent
 
 SET_UP: Final = "MountVolume.SetUp"
 NEW_MOUNTER: Final = "MountVolume.NewMounter initialization"
+WAIT_FOR_ATTACH: Final = "MountVolume.WaitForAttach"
+WAIT_FOR_DEVICE: Final = "MapVolume.WaitForAttach"
 MOUNT_DEVICE: Final = "MountVolume.MountDevice"
 """Failed for all pods of the node that use the volume."""
 SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
@@ -22,7 +24,7 @@ CHECK_NODE_OF_DEVICE: Final = "MapVolume.NodeAffinity check"
 CHECK_OPTIONS: Final = "MountVolume.MountOptionSupport check"
 EXPAND: Final = "MountVolume.Setup failed while expanding volume"
 EXPAND_DEVICE: Final = "MapVolume.MarkVolumeAsMounted failed while expanding volume"
-_MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE, MAP_BLOCK, EXPAND_DEVICE)
+_MAPS: Final = (WAIT_FOR_DEVICE, SET_UP_DEVICE, MAP_DEVICE, MAP_BLOCK, EXPAND_DEVICE)
 _EXPANSIONS: Final = (EXPAND, EXPAND_DEVICE)
 
 

@@ -12,13 +12,16 @@ from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, VolumeMount
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.variable_expansion import expand, named
-from actors.shared.kube.volumes import Volume, VolumeSource
+from actors.shared.kube.volume_source import VolumeSource
+from actors.shared.kube.volumes import Volume
 from proto import cri_pb2 as cri
 
-_UNLESS_READ_ONLY = ("csi", "local-volume")
+_UNLESS_READ_ONLY = ("csi", "local-volume", "iscsi", "fc")
 _READ, _READ_WRITE = "r", "mrw"
 """Permissions of devices."""
-_PLUGIN = re.compile(r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi|local-volume)/")
+_PLUGIN = re.compile(
+    r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi|local-volume|iscsi|fc)/"
+)
 _PROPAGATION = {
     None: cri.PROPAGATION_PRIVATE,
     "": cri.PROPAGATION_PRIVATE,
@@ -74,8 +77,8 @@ def read_only_volumes(pod: Pod) -> frozenset[str]:
 
 
 def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
-    """Volumes that the kubelet relabels on a host with SELinux: volumes created for the pod, and writable CSI and local
-    volumes. Host files are never relabelled. `paths`: host path by volume."""
+    """Volumes that the kubelet relabels on a host with SELinux: volumes created for the pod, and writable volumes of
+    CSI drivers and disks. Host files are never relabelled. `paths`: host path by volume."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
@@ -85,7 +88,7 @@ def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
 
 
 def _only_read(volume: Volume) -> bool:
-    source = volume.csi or volume.persistentVolumeClaim
+    source = volume.csi or volume.iscsi or volume.fc or volume.persistentVolumeClaim
     return source is not None and bool(source.readOnly)
 
 

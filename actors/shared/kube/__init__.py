@@ -8,6 +8,7 @@ contents.py                the data of Secrets and ConfigMaps, as bytes by key
 credential_sources.py      sources of projected volumes: trust bundles of the cluster, certificates of pods
 declared_features.py       features that a node declares, so that the scheduler places pods that need them there
 variable_expansion.py      `$(NAME)` in commands, arguments and values (API doc of Container.command)
+disk_sources.py            volumes on disks of a network: iscsi and fc
 extended_resources.py      extended resources: resources that plugins, drivers and operators add to a node
 formats.py                 the API's name formats
 go_text.py                 gRPC errors as grpc-go prints them
@@ -33,6 +34,7 @@ restart_policy.py          whether an ended container is restarted: by its rules
 sysctls.py                 the names of sysctls
 times.py                   times of the API (RFC 3339)
 trust_bundles.py           ClusterTrustBundles: the fields that a node reads
+volume_source.py           the base of the volume sources of a pod
 volumes.py                 volumes of pods: the type of each source, its validation
 resource_versions.py       the order of two versions of an object or of a collection
 """

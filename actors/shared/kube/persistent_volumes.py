@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from .meta import Api, ObjectMeta, Quantity
+from .disk_sources import FCVolumeSource, ISCSIVolumeSource
+from .meta import Api, LocalObjectReference, ObjectMeta, Quantity
 from .node_selector import NodeSelector
 from .volumes import HostPathVolumeSource, NFSVolumeSource
 
@@ -51,8 +52,7 @@ class LocalVolumeSource(Api, frozen=True):
     """The file system type of a device; '': the file system on the device, or ext4."""
 
 
-class SecretReference(Api, frozen=True):
-    name: str = ""
+class SecretReference(LocalObjectReference, frozen=True):
     namespace: str = ""
 
 
@@ -65,6 +65,10 @@ class CSIPersistentVolumeSource(Api, frozen=True):
     nodeStageSecretRef: SecretReference | None = None
     nodePublishSecretRef: SecretReference | None = None
     nodeExpandSecretRef: SecretReference | None = None
+
+
+class ISCSIPersistentVolumeSource(ISCSIVolumeSource, frozen=True):
+    secretRef: SecretReference | None = None
 
 
 class FlexPersistentVolumeSource(Api, frozen=True):
@@ -98,8 +102,10 @@ class PersistentVolumeSpec(InTreeSources, frozen=True):
     volumeMode: str | None = None
     nodeAffinity: VolumeNodeAffinity | None = None
     csi: CSIPersistentVolumeSource | None = None
+    fc: FCVolumeSource | None = None
     flexVolume: FlexPersistentVolumeSource | None = None
     hostPath: HostPathVolumeSource | None = None
+    iscsi: ISCSIPersistentVolumeSource | None = None
     local: LocalVolumeSource | None = None
     nfs: NFSVolumeSource | None = None
 

@@ -7,51 +7,22 @@ Sources that this agent does not mount stay raw JSON, by name. How a volume is m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 import msgspec
 
 from . import formats
 from .credential_sources import ClusterTrustBundleProjection, PodCertificateProjection
+from .disk_sources import FCVolumeSource, ISCSIVolumeSource
 from .meta import Api, KeyToPath, LocalObjectReference, ObjectFieldSelector, Quantity, ResourceFieldSelector
 from .quantity import QuantityError, parse
+from .volume_source import ObjectUse, Problem, VolumeSource
 
-Problem = tuple[str, str]
-"""A field of a source ('' for the source itself), and the broken rule."""
 HOST_PATH_TYPES: Final = (
     "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
 )  # fmt: skip
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
-
-
-class ObjectUse(NamedTuple):
-    """An object in the pod's namespace that a source refers to."""
-
-    kind: Literal["Secret", "ConfigMap"]
-    name: str
-    mounted: bool
-    """Whether the volume's files come from it and change with it."""
-
-
-class VolumeSource(Api, frozen=True):
-    """Base of the sources."""
-
-    def problems(self) -> Iterable[Problem]:
-        """The errors of API validation (API reference, Volume v1 core)."""
-        return ()
-
-    def objects(self) -> Iterable[ObjectUse]:
-        return ()
-
-    def api_fields(self) -> Iterable[str]:
-        """Fields that refer to API objects, '' for the source itself; a static pod must not have them."""
-        return ()
-
-    @property
-    def only_read(self) -> bool:
-        """Whether the volume is read-only for all containers, whatever their volumeMounts specify."""
-        return False
 
 
 class EmptyDirVolumeSource(VolumeSource, frozen=True):
@@ -313,8 +284,8 @@ class Volume(Api, frozen=True):
     ephemeral: msgspec.Raw = msgspec.Raw()
     image: ImageVolumeSource | None = None
     flexVolume: FlexVolumeSource | None = None
-    iscsi: msgspec.Raw = msgspec.Raw()
-    fc: msgspec.Raw = msgspec.Raw()
+    iscsi: ISCSIVolumeSource | None = None
+    fc: FCVolumeSource | None = None
     gitRepo: msgspec.Raw = msgspec.Raw()
     awsElasticBlockStore: msgspec.Raw = msgspec.Raw()
     azureDisk: msgspec.Raw = msgspec.Raw()

@@ -23,7 +23,7 @@ from .directory_size import BLOCK, DirectorySize, round_robin
 _IN_MEMORY = ("tmpfs", "hugetlbfs")
 """File systems that never wait for anything."""
 _CSI = "kubernetes.io~csi"
-_PERSISTENT = ("kubernetes.io~nfs", "kubernetes.io~local-volume")
+_PERSISTENT = ("kubernetes.io~nfs", "kubernetes.io~local-volume", "kubernetes.io~iscsi", "kubernetes.io~fc")
 """Directories of plugins, in which a PersistentVolume has its own name."""
 _WHOLE = (_CSI, *_PERSISTENT)
 """Volumes with a file system of their own, which may be huge. It holds nothing else, so its used bytes are the volume's

@@ -13,13 +13,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from supervision.actor import Actor
 from supervision.errors import error_text
-from supervision.repeated_warnings import RepeatedWarnings
 
 from ..failure_texts import MountError
 from ..files.content_error import ContentError
@@ -59,6 +57,8 @@ class CsiContext:
     pods: KeyedLocks
     """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
     measurements: DriverMeasurements
+    tell_in_use: Callable[[], None]
+    """Reports the volumes that the attach controller must not detach."""
     sync_seconds: float
     """The period, in seconds, of republishing and expanding volumes in use that need it. The kubelet does this when it
     syncs their pods."""
@@ -71,9 +71,9 @@ class CsiVolumes:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
         self._records, self._measurements = context.records, context.measurements
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
-        self._locks, self._warnings = KeyedLocks(), RepeatedWarnings(context.actor.log)
+        self._locks, self._tell_in_use = KeyedLocks(), context.tell_in_use
         self._staging = Staging(
-            context.actor, context.drivers, context.api, context.records, self._locks, self.tell_in_use
+            context.actor, context.drivers, context.api, context.records, self._locks, context.tell_in_use
         )
         self._counts = AllocatableCounts(context.actor, context.drivers, context.api)
         self._expansion = VolumeExpansion(
@@ -92,19 +92,8 @@ class CsiVolumes:
     def start(self) -> None:
         self._republishing.start()
         self._expansion.start()
-        self.tell_in_use()
+        self._tell_in_use()
         self._actor.start_task(self._staging.sweep(), "volumes that an earlier incarnation left staged")
-
-    def tell_in_use(self) -> None:
-        """Report the volumes that the attach controller must not detach. Those that were reported stay while a record
-        cannot be read."""
-        try:
-            names = self._records.in_use()
-        except OSError as error:
-            self._warnings.warn("in use", f"volumes in use are reported later: {error_text(error)}")
-            return
-        self._warnings.resolved("in use")
-        self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(names), deadline=30.0)
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> MountError | None:
@@ -144,7 +133,7 @@ class CsiVolumes:
         async with self._lock(record):
             check()
             progress.note(step, record)
-            self.tell_in_use()
+            self._tell_in_use()
             context = await self._publish_context(step, record, spec)
             check()
             staged = await self._staging.stage(step, driver, connection, record, context, check)
@@ -225,7 +214,7 @@ class CsiVolumes:
         the end of NodeUnstageVolume. Raises OSError when the records cannot be read."""
         volumes = self._records.of_pod(pod_dir)
         errors = await asyncio.gather(*(self._unmount_one(volume) for volume in volumes))
-        self.tell_in_use()
+        self._tell_in_use()
         return "; ".join(error for error in errors if error)
 
     async def _unmount_one(self, volume: PublishedVolume) -> str:
@@ -251,7 +240,7 @@ class CsiVolumes:
 
     async def sweep(self) -> None:
         """Unstage volumes that no pod uses, and ask drivers how many volumes the node can have."""
-        self.tell_in_use()
+        self._tell_in_use()
         await self._counts.look()
         await self._staging.sweep()
 

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
 from actors.shared.linux import mountinfo
@@ -51,7 +52,8 @@ def mount_device(device: str, target: str, kind: str, options: list[str], second
     make_path(target, _DIRECTORY_MODE)
     error = mount_error([PROGRAM, "-t", kind, "-o", ",".join([*options, "defaults"]), device, target], seconds)
     if error:
-        os.rmdir(target)
+        with suppress(OSError):  # it has a record of the disk
+            os.rmdir(target)
     return error
 
 

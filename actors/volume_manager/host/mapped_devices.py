@@ -8,26 +8,27 @@ import errno
 import fcntl
 import os
 from contextlib import suppress
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from typing import Final
 
 from actors.shared.linux import mount_calls, mountinfo
 
-_DIRECTORIES: Final = (("kubernetes.io/csi/volumeDevices", "dev/"), ("kubernetes.io~local-volume/volumeDevices", ""))
-"""Below the directory of plugins, and below that of each PersistentVolume in it."""
+_PLACES: Final = (
+    "kubernetes.io/csi/volumeDevices/*/dev",
+    "kubernetes.io~local-volume/volumeDevices/*",
+    "kubernetes.io/iscsi/volumeDevices/iface-*/*",
+    "kubernetes.io/fc/volumeDevices/*",
+)
+"""Below the directory of plugins: a directory for each PersistentVolume, or disk."""
 _LOOP_CLR_FD: Final = 0x4C01
 """An ioctl of loop devices (linux/loop.h)."""
 
 
 def mapped(plugins_dir: str, uid: str) -> list[str]:
     """The files of the pod's devices. On the agent's own file system, so it needs no disposable process."""
-    found = []
-    for top, below in _DIRECTORIES:
-        with suppress(OSError):
-            paths = (f"{plugins_dir}/{top}/{name}/{below}{uid}" for name in sorted(os.listdir(f"{plugins_dir}/{top}")))
-            found += [path for path in paths if os.path.lexists(path)]
-    return found
+    top = escape(plugins_dir)
+    return [path for place in _PLACES for path in sorted(glob(f"{top}/{place}/{escape(uid)}")) if os.path.lexists(path)]
 
 
 def unmap(paths: list[str]) -> None:

@@ -16,6 +16,7 @@ from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.csi.volume_stats import DriverMeasurements
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
+from actors.volume_manager.tools.in_use_report import InUseReport
 from supervision.actor import Actor
 from supervision.testing.harness import Harness
 from supervision.testing.virtual_clock import VirtualClock
@@ -102,8 +103,11 @@ class Node:
         kept = Records(f"{root}/pods", f"{root}/plugins")
         used: Any = storage
         measurements = DriverMeasurements(self.harness.actor, used, VirtualClock(), period=60.0, health=False)
+        report = InUseReport(self.harness.actor)
+        report.add(kept.in_use)
         around: Any = (
-            self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods, measurements, 60.0,
+            self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods, measurements,
+            report.tell, 60.0,
         )  # fmt: skip
         self.mounting = CsiVolumes(CsiContext(*around))
 

@@ -11,7 +11,7 @@ suite=trixie
 mirror=${TROUPELET_TEST_DEBIAN:-http://deb.debian.org/debian}
 packages=systemd-sysv,dbus,udev,kmod,procps,mount,util-linux,iproute2,iptables,e2fsprogs,ca-certificates
 packages+=,linux-image-cloud-amd64,initramfs-tools,zstd,apparmor,qemu-guest-agent
-packages+=,containerd,runc,crun,containernetworking-plugins,python3,python3-venv
+packages+=,containerd,runc,crun,containernetworking-plugins,python3,python3-venv,open-iscsi
 umask 022
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PATH=$PATH:/usr/sbin:/sbin

@@ -162,7 +162,7 @@ def test_a_type_is_recognised_by_the_source_that_is_set(source):
 def test_a_type_can_be_planned_from_a_pod_or_a_persistent_volume_or_is_a_claim():
     claims = {"persistentVolumeClaim", "ephemeral"}
     assert {found.source for found in TYPES if found.plan is None and found.plan_claim is None} == claims
-    persistent = {"csi", "flexVolume", "hostPath", "local", "nfs"}
+    persistent = {"csi", "fc", "flexVolume", "hostPath", "iscsi", "local", "nfs"}
     assert {found.source for found in TYPES if found.plan_claim is not None} == persistent
 
 
