@@ -114,6 +114,7 @@ class ApiActor(Actor):
         if self.client is None:
             self.client = ApiClient(
                 access,
+                content_type=self.agent.config.contentType,
                 observe=self._observe,
                 warned=self._log_server_warning,
                 tracer=start_tracer(self, self.agent.config.tracing, self.agent.node_name),

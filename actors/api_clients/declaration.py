@@ -19,7 +19,7 @@ from .kube_client.messages import KUBE_CLIENT
 KUBE: Final = Declaration(
     name=KUBE_CLIENT,
     actor="actors.api_clients.kube_client.actor:KubeClient",
-    reads=("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "tracing"),
+    reads=("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "contentType", "tracing"),
     fed_by=(CERT_MANAGER,),
     policy=POD_HOLDER,
     preload_joined=API,
@@ -28,7 +28,7 @@ KUBE: Final = Declaration(
 EVENT: Final = Declaration(
     name=EVENT_CLIENT,
     actor="actors.api_clients.event_client.actor:EventClient",
-    reads=("eventRecordQPS", "eventBurst", "tracing"),
+    reads=("eventRecordQPS", "eventBurst", "contentType", "tracing"),
     fed_by=(CERT_MANAGER,),
     preload_joined=API,
 )
@@ -42,6 +42,7 @@ HEARTBEAT: Final = Declaration(
         "nodeStatusReportFrequency",
         "nodeStatusMaxImages",
         "clusterDomain",
+        "contentType",
         "enableControllerAttachDetach",
         "localStorageCapacityIsolation",
         "port",

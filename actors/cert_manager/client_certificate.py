@@ -111,6 +111,7 @@ class ClientCertificate:
             user=node_user(self._agent.node_name),
             group=ORGANIZATION,
             access=access,
+            content_type=self._agent.config.contentType,
         )
 
     def _rotating_access(self) -> ServerAccess | None:

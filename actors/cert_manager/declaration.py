@@ -12,7 +12,14 @@ from .messages import CERT_MANAGER
 DECLARATION: Final = Declaration(
     name=CERT_MANAGER,
     actor="actors.cert_manager.actor:CertManager",
-    reads=("tlsCertFile", "tlsPrivateKeyFile", "rotateCertificates", "serverTLSBootstrap", "authentication"),
+    reads=(
+        "tlsCertFile",
+        "tlsPrivateKeyFile",
+        "rotateCertificates",
+        "serverTLSBootstrap",
+        "authentication",
+        "contentType",
+    ),
     fed_by=(HEARTBEAT_CLIENT,),
     preload_joined=("actors.cert_manager.client_certificate",),
 )

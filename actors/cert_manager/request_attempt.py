@@ -49,6 +49,8 @@ class RequestTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """DNS names and addresses, sorted."""
     access: ServerAccess
     """The server, and the credentials for the request."""
+    content_type: str
+    """What the request travels as."""
 
 
 class PendingRequest(msgspec.Struct, frozen=True):
@@ -91,7 +93,7 @@ class RequestAttempts:
         from actors.shared.api.client import ApiClient
 
         signed = await self._sign(template)
-        client = ApiClient(template.access)
+        client = ApiClient(template.access, content_type=template.content_type)
         try:
             request = await _create_or_get(client, template, signed)
             if request.state is RequestState.PENDING:

@@ -106,6 +106,7 @@ class SignedServing:
             group=ORGANIZATION,
             names=names,
             access=access,
+            content_type=self._agent.config.contentType,
         )
 
     async def _use_installed(self) -> None:

@@ -34,7 +34,7 @@ ENGINE: Final = frozenset({"logging"})
 """Fields that the fork server applies in every process: they can change at any time."""
 
 UNREAD: Final = frozenset({
-    "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
+    "apiVersion", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
 })  # fmt: skip
 """Fields that no actor reads."""
 

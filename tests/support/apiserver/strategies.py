@@ -85,7 +85,7 @@ def _service(service: Obj, user: User) -> None:
 
 def _csr(csr: Obj, user: User) -> None:
     """Who asks is what the server saw, whatever was sent."""
-    csr["spec"] |= {"username": user.name, "groups": list(user.groups), "uid": user.uid}
+    csr["spec"] |= {"username": user.name, "groups": list(user.groups), **({"uid": user.uid} if user.uid else {})}
     csr["status"] = {}
 
 

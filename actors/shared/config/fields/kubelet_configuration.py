@@ -126,8 +126,9 @@ class KubeletConfiguration(Group, frozen=True):
     """Duration of the node lease in seconds; it is renewed every quarter of that time."""
     nodeStatusMaxImages: int = 50
     """Maximum number of images in the node's status; -1 is all, 0 none."""
-    contentType: str = "application/vnd.kubernetes.protobuf"
-    """Media type spoken with the API server."""
+    contentType: str = "application/json"
+    """Media type spoken with the API server: application/json, or application/vnd.kubernetes.protobuf, which costs this
+    agent more processor time and memory and is the kubelet's default."""
     kubeAPIQPS: int = 50
     """Maximum requests a second to the API server; 0 is the client library's default."""
     kubeAPIBurst: int = 100

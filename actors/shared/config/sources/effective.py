@@ -59,7 +59,7 @@ def effective(
     problems += [problem for problem in rules.validate(config, context, where) if problem.path not in bad]
     if problems:
         raise ConfigErrors(problems)
-    found = (*rules.warnings(config, standalone=bool(context.standalone)), *without_effect(config, sources))
+    found = (*rules.warnings(config, standalone=bool(context.standalone)), *without_effect(config))
     return Effective(config, sources, (*warnings, *found))
 
 

@@ -5,7 +5,6 @@ To implement one, remove it from its table; a test checks that no actor reads a 
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import Final
 
 from actors.shared.config.feature_gates import enabled
@@ -44,17 +43,14 @@ REFUSED_GATES: Final[dict[str, str]] = {
 """Alpha gates whose missing effect would show only once pods run, with what is missing. A start with one is refused. If
 only AllAlpha turns it on, it is a warning, because this feature was not requested by name."""
 
-ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
-"""Field to the only supported value; the kubelet's default may differ."""
+ONLY: Final = {"contentType": ("application/json", "application/vnd.kubernetes.protobuf")}
+"""Field to the supported values. The first takes the place of others."""
 
 _DEFAULTS: Final = KubeletConfiguration()
 
 
-def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> list[str]:
-    """The warning, as a list of one or none: the fields and gates without effect that differ from their default.
-
-    `given`: the fields that a file or a flag sets.
-    """
+def without_effect(config: KubeletConfiguration) -> list[str]:
+    """The warning, as a list of one or none: the fields and gates without effect that differ from their default."""
     named = [
         f"{field} (not done here: {MISSING[field]})"
         for field in sorted(MISSING)
@@ -71,8 +67,8 @@ def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> 
         if enabled(gate, config.featureGates) and gate not in config.featureGates
     ]
     named += [
-        f"{field} ({value} is what the agent uses)"
-        for field, value in ONLY.items()
-        if field in given and getattr(config, field) != value
+        f"{field} ({values[0]} is what the agent uses)"
+        for field, values in ONLY.items()
+        if getattr(config, field) not in values
     ]
     return [f"accepted without effect: {', '.join(named)}"] if named else []

@@ -57,7 +57,6 @@ def test_an_enabled_gate_of_a_missing_feature_is_named() -> None:
 
 
 WITHOUT_READERS = {
-    "contentType": "JSON is what is spoken",
     "mergeDefaultEvictionSettings": "the defaults read it",
     "showHiddenMetricsForVersion": "there are no hidden metrics",
     "hairpinMode": "the runtime's business", "iptablesDropBit": "gone", "iptablesMasqueradeBit": "gone",
@@ -78,11 +77,18 @@ def test_a_field_without_a_reader_is_listed_as_unsupported() -> None:
     assert unread - set(MISSING) - set(WITHOUT_READERS) == set()
 
 
-def test_a_content_type_that_is_given_and_not_used_is_warned_about() -> None:
-    config = KubeletConfiguration()
-    assert without_effect(config) == []
-    (warning,) = without_effect(config, given={"contentType": "kubelet.yaml:3"})
+@pytest.mark.parametrize("content_type", ["application/json", "application/vnd.kubernetes.protobuf"])
+def test_a_content_type_that_is_spoken_is_not_warned_about(content_type: str) -> None:
+    assert without_effect(KubeletConfiguration(contentType=content_type)) == []
+
+
+def test_a_content_type_that_is_not_spoken_is_warned_about() -> None:
+    (warning,) = without_effect(KubeletConfiguration(contentType="application/cbor"))
     assert "contentType (application/json is what the agent uses)" in warning
+
+
+def test_without_a_content_type_json_is_spoken() -> None:
+    assert KubeletConfiguration().contentType == "application/json"
 
 
 def test_one_warning_names_all_that_has_no_effect() -> None:
