@@ -40,6 +40,11 @@ class RunDirectory:
         os.chmod(path, 0o700)
         self.names = Names(path / "names")
         self.names.clear()
+        try:
+            self.names.check()
+        except OSError:
+            self._release()
+            raise
         self._janitor: Janitor | None = None
         self._changed_at = 0
         """The modification time of the socket directory at the last check."""

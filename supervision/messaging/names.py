@@ -20,6 +20,7 @@ from .. import process_stat
 
 _LONGEST_FILE = 72
 BACKLOG = 128
+_CHECK = "check"
 
 
 class NamingError(Exception):
@@ -113,6 +114,19 @@ class Names:
         self._unlink(f"{file}+")
         os.link(f"{file_of(name)}#{incarnation}", f"{file}+", src_dir_fd=self.fd, dst_dir_fd=self.fd)
         os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+
+    def check(self) -> None:
+        """Raises OSError if a published name leads to no socket here: on some shared file systems, and on some of FUSE,
+        a second name of the file of a socket does not."""
+        with self.listen(_CHECK, 0):
+            try:
+                self.publish(_CHECK, 0)
+                self.connect(_CHECK)[0].close()
+            except NoSuchActor:
+                text = "its file system does not lead to a socket by a second name of its file, as a tmpfs does"
+                raise OSError(errno.EOPNOTSUPP, text, str(self.path)) from None
+            finally:
+                self.forget(_CHECK, 0)
 
     def restore(self, name: str, incarnation: int) -> bool:
         """Publish the incarnation's name again if its file was removed. Returns whether it was missing. Raises

@@ -51,6 +51,20 @@ def test_a_name_means_the_incarnation_that_was_published_last(names: Names) -> N
     second.close()
 
 
+def test_a_file_system_on_which_a_second_name_leads_to_no_socket_is_refused(names: Names, monkeypatch) -> None:
+    names.check()
+    assert os.listdir(names.path) == []
+
+    def link(source: str, target: str, **directories: int) -> None:
+        """The file of a socket to which nobody listens: as such file systems have it."""
+        os.mknod(target, stat.S_IFSOCK | 0o600, dir_fd=directories["dst_dir_fd"])
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(OSError, match="does not lead to a socket"):
+        names.check()
+    assert os.listdir(names.path) == []
+
+
 def test_a_removed_name_or_socket_file_is_restored_from_the_other(names: Names) -> None:
     with names.listen("a", 1) as listening:
         names.publish("a", 1)
