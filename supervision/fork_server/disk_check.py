@@ -16,25 +16,35 @@ from ..time_scale import scaled
 _SECONDS: Final = 3.0
 HANGS: Final = "the disk does not answer"
 _TOUCH: Final = "supervision.fork_server.disk_check:touch"
+_LOOK: Final = "supervision.fork_server.disk_check:look"
 
+Guard = Callable[[Callable[[str], None]], None]
+"""Calls with the reason not to use a disk now, later; '' if it answers."""
 Run = Callable[[str, RunDisposable, Callable[[DisposableResult], None]], None]
 
 
 class DiskCheck:
-    """Checks the disk of one file. `run`: of `Disposables`."""
+    """Checks the disk of one file. `run`: of `Disposables`; `writes`: whether the file is to be written, else looked
+    at."""
 
-    def __init__(self, run: Run, path: str) -> None:
+    def __init__(self, run: Run, path: os.PathLike[str] | str, *, writes: bool = True) -> None:
         self._run, self._arguments = run, msgspec.msgpack.encode({"path": os.path.abspath(path)})
+        self._function = _TOUCH if writes else _LOOK
 
     def __call__(self, answer: Callable[[str], None]) -> None:
         """`answer` gets the reason not to write now; '' if the disk answers, also with an error, or if no process can
         be made: what is wrong then, the writer finds."""
-        order = RunDisposable(function=_TOUCH, arguments=self._arguments, deadline=scaled(_SECONDS))
+        order = RunDisposable(function=self._function, arguments=self._arguments, deadline=scaled(_SECONDS))
         self._run(FORK_SERVER, order, lambda result: answer("" if _has_answered(result) else HANGS))
 
 
 def _has_answered(result: DisposableResult) -> bool:
     return not result.timed_out and (not result.kind or result.errno != 0)
+
+
+def look(path: str) -> None:
+    """Look at the file. Raises OSError."""
+    os.stat(path)
 
 
 def touch(path: str) -> None:

@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from ..messaging.names import Names
 from ..protocol import FORK_SERVER
+from .disk_check import Guard
 from .janitor import Janitor
 from .lock import AlreadyRunning, Lock
 from .loop import Loop
@@ -17,6 +19,8 @@ from .loop import Loop
 log = logging.getLogger(FORK_SERVER)
 _RETRY_SECONDS = 0.5
 _WATCH_SECONDS = 1.0
+_LOCK_SECONDS: Final = 30.0
+_LONGEST_PAUSE: Final = 960.0
 
 
 class RunDirectory:
@@ -80,12 +84,12 @@ class RunDirectory:
 
     def watch(self, loop: Loop, removed: Callable[[], None], changed: Callable[[], bool]) -> None:
         """Call `removed` once when the directory of the sockets is removed: then actors cannot be found by name. Call
-        `changed` when something in it was made or removed, and again until it returns True. The files of the locks are
+        `changed` when something in it was made or removed, and again until it returns True. The file of its lock is
         made again."""
         if not self.names.is_there():
             removed()
             return
-        self._restore_locks()
+        self._restore(self._locks[-1:])
         changed_at = self.names.changed_at()
         if changed_at != self._changed_at or self._check_again:
             # one more check sees a change during this check, or in the same tick of the file system's clock
@@ -93,8 +97,21 @@ class RunDirectory:
             self._check_again = not changed() or is_new
         loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed, changed))
 
-    def _restore_locks(self) -> None:
-        for lock in self._locks:
+    def watch_other_lock(self, loop: Loop, guard_of: Callable[[Path], Guard], pause: float = _LOCK_SECONDS) -> None:
+        """Make the file of the second lock again, too, once its disk has answered the guard: the fork server waits for
+        no disk that hangs, and asks it ever more rarely, as each answer that does not come may cost a process."""
+
+        def answered(error: str) -> None:
+            if not error:
+                self._restore(self._locks[:-1])
+            self.watch_other_lock(loop, guard_of, min(2 * pause, _LONGEST_PAUSE) if error else _LOCK_SECONDS)
+
+        if len(self._locks) > 1:
+            guard = guard_of(self._locks[0].path)
+            loop.call_later(pause, lambda: guard(answered))
+
+    def _restore(self, locks: Sequence[Lock]) -> None:
+        for lock in locks:
             with suppress(OSError):  # a full disk, or a removed directory: the other lock holds
                 lock.restore(self._janitor.pid if self._janitor is not None else 0)
 

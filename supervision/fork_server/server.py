@@ -94,6 +94,7 @@ class ForkServer:
         """Serve until stopped; the exit code."""
         signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
         self._directory.watch(self._loop, self._run_directory_removed, self._names_changed)
+        self._directory.watch_other_lock(self._loop, lambda path: DiskCheck(self._disposables.run, path, writes=False))
         self._loop.run()
         self._incidents.end()
         return self._lifecycle.code

@@ -126,6 +126,37 @@ def test_a_socket_that_is_removed_while_the_others_are_looked_at_is_seen_at_the_
     directory.remove()
 
 
+def test_the_second_lock_is_looked_at_only_once_its_disk_has_answered(tmp_path: Path) -> None:
+    directory, file = RunDirectory(tmp_path / "run", tmp_path / "state"), tmp_path / "state" / "lock"
+    due: list[tuple[float, Any]] = []
+    loop: Any = SimpleNamespace(call_later=lambda seconds, call: due.append((seconds, call)))
+    asked: list[Any] = []
+    paths: list[Path] = []
+
+    def guard_of(path: Path) -> Any:
+        paths.append(path)
+        return asked.append
+
+    directory.watch_other_lock(loop, guard_of)
+    file.unlink()
+    pauses = []
+    for _ in range(8):
+        seconds, ask = due.pop()
+        pauses.append(seconds)
+        ask()
+        assert due == [], "it waits for the answer"
+        asked.pop()("the disk does not answer")
+        assert not file.exists()
+    assert pauses == sorted(pauses)
+    assert pauses[0] < pauses[-1] == due[0][0], "a disk that hangs is asked ever more rarely, up to a limit"
+    due.pop()[1]()
+    asked.pop()("")
+    assert file.exists()
+    assert due[0][0] == pauses[0]
+    assert set(paths) == {file}
+    directory.remove()
+
+
 def test_the_holder_of_a_lock_is_reported_without_taking_it(tmp_path: Path) -> None:
     assert holder_of(tmp_path) == 0
     lock = Lock(tmp_path)
