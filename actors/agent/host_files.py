@@ -9,6 +9,7 @@ from contextlib import suppress
 from actors.agent.read_only_disk import read_only
 from actors.agent.remedies import RESOLVER, of_manifests, of_records
 from actors.shared.config.start import start_records
+from actors.shared.linux.directories import is_missing
 from supervision.cli.health import Reason
 from supervision.errors import error_reason
 
@@ -29,7 +30,7 @@ def problems(flags: Mapping[str, str], state_dir: str) -> Iterator[Reason]:
 
 def missing_manifests(path: str) -> str:
     """What is wrong with staticPodPath; '' for nothing, also for an empty path."""
-    if not os.path.isabs(path) or os.path.exists(path):
+    if not os.path.isabs(path) or not is_missing(path):
         return ""
     real = os.path.realpath(path)
     led = f", it leads to {real}" if real != os.path.abspath(path) else ""

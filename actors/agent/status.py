@@ -29,13 +29,17 @@ from actors.shared.cri.program_log import last_line
 from actors.shared.cri.reachability import unreached
 from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.kube.names import SOURCE_API
+from actors.shared.linux.directories import is_missing
 from actors.shared.linux.services import set_clock
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
+from supervision.cli.patience import Hangs, in_time
+from supervision.errors import error_reason
 from supervision.protocol import ActorState, Tree
 
 RUNTIME: Final = "container runtime"
+_HANGING_DISK: Final = "dmesg | tail; ps -eo pid,stat,wchan:30,args | grep ' D': the disk or server must answer"
 _CLIENT: Final = "client certificate"
 
 
@@ -76,6 +80,11 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     certificates: tuple[CertificateInUse, ...] = ()
     files: tuple[Reason, ...] = ()
     """What is wrong with files of this host."""
+
+
+class _FilesOfHost(msgspec.Struct, frozen=True):
+    certificates: tuple[CertificateInUse, ...] = ()
+    files: tuple[Reason, ...] = ()
 
 
 def reasons(facts: StatusInput) -> Iterator[Reason]:
@@ -152,12 +161,23 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         runtime=unreached(endpoint),
         runtime_process=tuple(runtime_reasons(context, tree, flagz)),
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
-        certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
-        files=tuple(host_files.problems(flagz.flags, state_dir_of(context.arguments.root_dir)))
-        if flagz is not None
-        else (),
     )
-    return reasons(facts)
+    look = _FilesOfHost() if flagz is None else _files_in_time(flagz, context.arguments.root_dir)
+    return reasons(msgspec.structs.replace(facts, certificates=look.certificates, files=look.files))
+
+
+def _files_in_time(flagz: Flagz, root_dir: str) -> _FilesOfHost:
+    def look() -> _FilesOfHost:
+        found = certificates(flagz, root_dir)
+        return _FilesOfHost(tuple(found), tuple(host_files.problems(flagz.flags, state_dir_of(root_dir))))
+
+    try:
+        return in_time(look, _FilesOfHost)
+    except Hangs:
+        text = f"a file below {root_dir}, or another that the agent needs, cannot be looked at: its disk hangs"
+        return _FilesOfHost(files=(Reason("disk", text, remedy=_HANGING_DISK),))
+    except OSError as error:
+        return _FilesOfHost(files=(Reason("files", f"cannot be looked at: {error_reason(error)}"),))
 
 
 def runtime_reasons(context: Context, tree: Tree, flagz: Flagz | None) -> Iterator[Reason]:
@@ -195,7 +215,7 @@ def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:
     given = flags.get("tls-cert-file", "")
     serving = given or own
     found = [read("serving certificate", serving, of_serving(serving, given=bool(given)))]
-    found = found if Path(serving).exists() else []
+    found = [] if is_missing(serving) else found
     if kubeconfig := flags.get("kubeconfig"):
         found += _client_certificate(kubeconfig, f"{directory}/kubelet-client-current.pem")
     return found

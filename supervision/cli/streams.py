@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Final, TextIO, cast
 
-from .command import NOT_WELL, OK
+from ..errors import error_text
+from .command import NOT_WELL, OK, REFUSED
+from .text import plain
 
 ASCII_ERRORS: Final = "supervision-ascii"
 _PLAIN: Final = {"├": "|", "└": "`", "│": "|", "─": "-", "…": ".", "→": ">", "▲": "^", "▼": "v"}
@@ -28,7 +30,8 @@ def ascii_for(error: UnicodeError) -> tuple[str, int]:
 
 
 def guarded(run: Callable[[], int]) -> int:
-    """Run a command; its exit code. 0 when the reader of a pipe has gone, 1 when stdout cannot be written."""
+    """Run a command; its exit code. 0 when the reader of a pipe has gone, 1 when stdout cannot be written, 4 when a
+    file cannot be read or written."""
     _prepare()
     try:
         code = run()
@@ -39,7 +42,10 @@ def guarded(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except OSError as error:
-        if error.filename is not None or error.errno not in _NOT_WRITABLE:
+        if error.filename is not None:
+            sys.stderr.write(f"supervise: {plain(error_text(error))}\n")
+            return REFUSED
+        if error.errno not in _NOT_WRITABLE:
             raise
         _forget_stdout()
         sys.stderr.write(f"supervise: the output cannot be written: {error.strerror}\n")

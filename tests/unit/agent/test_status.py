@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.agent import status
+from actors.agent import host_files, status
 from actors.agent.runtime_limits import FileShortage
 from actors.agent.status import (
     CertificateInUse,
@@ -24,9 +26,11 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.cri.remedies import RuntimeRemedies
+from actors.shared.linux.directories import is_missing
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import Reason
+from supervision.cli.patience import Hangs
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
@@ -194,3 +198,25 @@ def test_a_silent_actor_is_reported_unless_the_tree_shows_it_already() -> None:
     context.calls.clear()
     assert list(agent_reasons(context, tree(hung))) == []
     assert context.calls == [CONFIG_CONTROLLER]
+
+
+def test_what_cannot_be_looked_at_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: object, **_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    assert is_missing(f"{tmp_path}/none")
+    assert is_missing("/dev/null/none")
+    assert not is_missing(str(tmp_path))
+    assert host_files.missing_manifests(f"{tmp_path}/none").endswith("no static pod runs")
+    monkeypatch.setattr(os, "stat", fail)
+    assert not is_missing(f"{tmp_path}/none")
+    assert host_files.missing_manifests(f"{tmp_path}/none") == ""
+
+
+def test_a_disk_that_hangs_is_told_instead_of_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(*_: object) -> None:
+        raise Hangs
+
+    monkeypatch.setattr(status, "in_time", hang)
+    context = _AcceptedShells({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
+    assert any(reason.subject == "disk" and "hangs" in reason.text for reason in agent_reasons(context, tree()))
