@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import Final
 
 from actors.shared.linux.directories import make_path
@@ -21,11 +20,3 @@ def link_device(path: str, device: str) -> None:
         return
     make_path(os.path.dirname(path), DIRECTORY_MODE)
     replace_link(path, device, _NEW)
-
-
-def leads_to_device(path: str) -> bool:
-    """Whether there is a block device at the end of the link. The device itself is not asked."""
-    try:
-        return stat.S_ISBLK(os.stat(path).st_mode)
-    except FileNotFoundError:
-        return False

@@ -15,7 +15,7 @@ from actors.shared.linux.presence import is_there
 from actors.volume_manager.disks.chap import NO_CHAP, ChapError, ChapWish
 from actors.volume_manager.disks.model import Disk
 from actors.volume_manager.failure_texts import MAP_BLOCK, SET_UP, WAIT_FOR_ATTACH, WAIT_FOR_DEVICE, MountError
-from actors.volume_manager.host.device_links import leads_to_device, link_device
+from actors.volume_manager.host.device_links import link_device
 from actors.volume_manager.host.directories import DIRECTORY_MODE
 from actors.volume_manager.host.unmounts import is_mounted, mounts_below
 from actors.volume_manager.tools.staged_disks import kind_of
@@ -82,10 +82,12 @@ class DiskVolume(Mounter, frozen=True, kw_only=True):
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
         try:
-            if self._is_ready(tools):
+            was_ready = self._was_ready(tools)
+            if was_ready and not self.is_device and is_mounted(self.path):
                 return ""
             make_path(self.path.rpartition("/")[0] if self.is_device else self.path, DIRECTORY_MODE)
-            node, api = tools.attach_controller_of, tools.api
+            # a device is looked for again, because its name may be that of another disk after a boot
+            node, api = "" if was_ready and self.is_device else tools.attach_controller_of, tools.api
             if (waits := await tools.disks.want(self.pod_dir, self.name, self.disk, api, node)) is not None:
                 return waits
             settings = await self._chap_settings(tools) if self.chap else {}
@@ -98,12 +100,10 @@ class DiskVolume(Mounter, frozen=True, kw_only=True):
         except OSError as error:
             return MountError(error_text(error), MAP_BLOCK if self.is_device else SET_UP)
 
-    def _is_ready(self, tools: VolumeTools) -> bool:
+    def _was_ready(self, tools: VolumeTools) -> bool:
         """Raises OSError."""
         use = tools.disks.uses.of(self.pod_dir, kind_of(self.disk), self.name)
-        if use is None or not use.ready or use.place != self.disk.place:
-            return False
-        return leads_to_device(self.path) if self.is_device else is_mounted(self.path)
+        return use is not None and use.ready and use.place == self.disk.place
 
     async def _chap_settings(self, tools: VolumeTools) -> dict[str, dict[str, str]]:
         """Raises ChapError."""

@@ -282,6 +282,12 @@ async def test_a_disk_may_be_a_device_of_the_containers(node: DiskNode) -> None:
         assert await node.mount(**device) == VolumesMounted(UID, {"v": link})
         assert os.readlink(link) == "/dev/null"
         assert node.calls == [ATTACH]
+    node.restart()
+    node.controller_attaches("none")
+    node.harness.disposables[ATTACH] = lambda **_: ["/dev/zero", ""]
+    async with node.harness:
+        await node.mount(**device)
+        assert os.readlink(link) == "/dev/zero", "another name after a boot"
         assert await node.unmount() == VolumesUnmounted(UID)
         assert (node.attached, node.left()) == ([], [])
 

@@ -223,7 +223,7 @@ def test_a_volume_of_a_driver_goes_by_the_name_that_its_pod_has_for_it_and_by_it
     assert found["data"]["claim"] == "disk"
 
 
-@pytest.mark.parametrize("plugin", ["kubernetes.io~nfs", "kubernetes.io~local-volume"])
+@pytest.mark.parametrize("plugin", [f"kubernetes.io~{name}" for name in ("nfs", "local-volume", "iscsi", "fc")])
 def test_a_claim_on_the_network_or_the_node_has_figures_by_its_name_in_the_pod(tmp_path, plugin):
     (tmp_path / "pods/u/volumes" / plugin / "pv-1").mkdir(parents=True)
     (tmp_path / "pods/u/volumes" / plugin / "inline").mkdir()
