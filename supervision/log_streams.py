@@ -11,6 +11,7 @@ import os
 import select
 import sys
 import time
+from contextlib import suppress
 from typing import TextIO
 
 
@@ -128,6 +129,13 @@ class Console(logging.StreamHandler[TextIO]):
         """Runs in a child; see Sink."""
         if self._information is not None:
             self._information.forget()
+
+
+def flush_standard_streams() -> None:
+    """Write what Python's own streams buffer, such as a traceback; a disk that takes nothing must end no process."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
 
 
 def _fd_of(stream: TextIO) -> int:

@@ -18,6 +18,8 @@ _FAULTS = (
 )
 _STOPPING = (_signal.SIGKILL, _signal.SIGSTOP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU, _signal.SIGCONT)
 _IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
+_SET_MASK = 2
+"""SIG_SETMASK, which the type stubs of `_signal` do not have."""
 _MEANT = (*_STOP, *_FAULTS, *_STOPPING, *_IGNORED_BY_PYTHON, _signal.SIGCHLD)
 
 DUMP = int(_signal.SIGUSR1)
@@ -29,10 +31,12 @@ processor time (SIGXCPU), must not end the agent; what a fault of the process ra
 
 def disregard() -> None:
     """None of these ends this process, until it has handlers. Programs that it starts meanwhile have their default
-    actions: what is ignored stays so in a program."""
+    actions: what is ignored stays so in a program. No signal is blocked: whoever started this process may have had
+    SIGCHLD or SIGTERM blocked, and exec(3) keeps that."""
     for number in (DUMP, *NO_ORDERS):
         _signal.signal(number, do_nothing)
         _signal.siginterrupt(number, False)
+    _signal.pthread_sigmask(_SET_MASK, ())
 
 
 def do_nothing(number: int, frame: object) -> None:

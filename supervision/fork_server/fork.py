@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from .. import logs
+from ..log_streams import flush_standard_streams
 from ..process_messages import EXIT_EXCEPTION, EXIT_ORPHANED
 from . import titles
 from .signals import in_child, unblock
@@ -51,8 +52,7 @@ def fork_each(plans: Sequence[ForkPlan]) -> list[int | OSError]:
     As little as possible happens between two forks, because every page that the fork server writes to in between is no
     longer shared with the first child. Handling one order writes to some 270 pages."""
     fork_server = os.getpid()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush_standard_streams()
     found: list[int | OSError] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from .lock import JANITOR
+from .signals import before_janitor
 
 _SHELL: Final = "/bin/sh"
 _SCRIPT: Final = """
 printf %s "$0" > /proc/$$/comm
-trap '' TERM INT HUP USR1
 fork_server=$1
 when_killed=$2
 shift 2
@@ -50,15 +50,18 @@ class Janitor:
     def start(self) -> None:
         """Start it again after it was dismissed. Raises OSError if the fork fails."""
         reader, writer = os.pipe2(os.O_CLOEXEC)
+        # a signal in the child before its exec would be counted here too: both have the pipe of the event loop
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             pid = os.fork()
+            if pid == 0:
+                _become(reader, self._locks, self._arguments)
         except OSError:
-            os.close(reader)
             os.close(writer)
             raise
-        if pid == 0:
-            _become(reader, self._locks, self._arguments)
-        os.close(reader)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(reader)
         self.fd, self.pid = writer, pid
 
     def stop(self) -> None:
@@ -80,6 +83,7 @@ def _become(reader: int, locks: Sequence[int], arguments: list[str]) -> NoReturn
     the locks."""
     try:
         os.setsid()
+        before_janitor()
         os.dup2(reader, 0)
         for lock in locks:
             os.set_inheritable(lock, True)

@@ -124,8 +124,9 @@ class Launcher:
         child, box = prepared.child, prepared.child.process.blackbox
         assert box is not None  # noqa: S101 - made by _prepare
         if prepared.child_end is None:
-            # a program inherits no descriptor: exec closes them
-            return ForkPlan(title=child.name, body=lambda: execute(child.spec, box), handles_signals=True)
+            # exec closes them too, but a disk that hangs may hold the process before that, and with it the agent's lock
+            close = [fd for fd in private if fd != box.fd]
+            return ForkPlan(title=child.name, body=lambda: execute(child.spec, box), close=close, handles_signals=True)
         inherited = self._context.sockets.of(child.name)
         kept = {box.fd, prepared.child_end.fileno(), *(fd for fds in inherited.values() for fd in fds)}
         if prepared.fd_channel is not None:

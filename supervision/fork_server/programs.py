@@ -84,11 +84,11 @@ def _redirect(log_file: str) -> None:
 
 def accepts(path: str) -> bool:
     """Whether a Unix socket accepts connections. Does not block; a full queue counts as accepting."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as sock:
-        try:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as sock:
             sock.connect(path)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
+    except BlockingIOError:
+        return True
+    except OSError:  # nobody listens, or no descriptor is free here
+        return False
     return True

@@ -159,12 +159,18 @@ class ForkServer:
         self._sockets.ended(child.name, keep=inherits_sockets(child, exited))
         if child.is_dynamic:
             self._table.discard(child)
-            self._directory.names.retire(child.name)
+            self._retire(child.name)
         self._lifecycle.exited(child)
         if child.name == ROOT:
             self._root_exited(child, exited)
         else:
             self._reports.exited(child, exited)
+
+    def _retire(self, name: str) -> None:
+        try:
+            self._directory.names.retire(name)
+        except OSError as error:  # senders then find nobody, but are not told that there will be nobody
+            log.error("the name %s is not retired: %s", name, error)
 
     def _root_exited(self, root: ProcessEntry, exited: Exited) -> None:
         if self._lifecycle.stopping:

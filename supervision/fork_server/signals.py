@@ -24,20 +24,19 @@ def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], re
         signal.signal(useless, signal.SIG_IGN)
 
 
-_NUMBERS: Final = (int(signal.SIGCHLD), DUMP, *NO_ORDERS)
-_HANDLED_NUMBERS: Final = (*(int(number) for number in STOP), *NO_ORDERS)
+_HANDLED_NUMBERS: Final = (*(int(number) for number in STOP), DUMP, *NO_ORDERS)
 _ALL_NUMBERS: Final = tuple(int(number) for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
-_DEFAULT, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_SETMASK)
+_DEFAULT, _IGNORE, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_IGN), int(signal.SIG_SETMASK)
 
 
 def in_child(*, handles_signals: bool) -> None:
     """In a child: undo what `handle` did. `handles_signals`: each signal has its default action, else those that stop
-    the fork server, and those that are no order, do nothing. Calls of the system that one interrupts are restarted.
+    the fork server or ask for its state, which `systemctl kill` sends to every process, and those that are no order,
+    do nothing. Calls of the system that one interrupts are restarted.
 
     The functions of `signal` make an enum of each number, with an exception for each number that has none; those of
     `_signal`, which they call, make none. That writes to fewer of the pages that are shared with the fork server."""
-    for number in _NUMBERS:
-        _signal.signal(number, _DEFAULT)
+    _signal.signal(int(signal.SIGCHLD), _DEFAULT)
     for number in _HANDLED_NUMBERS:
         _signal.signal(number, _DEFAULT if handles_signals else do_nothing)
         if not handles_signals:
@@ -48,6 +47,14 @@ def before_program() -> None:
     """In a child that is about to be another program: every signal has its default action, and none is blocked."""
     for number in _ALL_NUMBERS:
         _signal.signal(number, _DEFAULT)
+    _signal.pthread_sigmask(_SET_MASK, ())
+
+
+def before_janitor() -> None:
+    """In a child that is about to be the janitor, which outlives the fork server: what stops that, asks for its state,
+    or is no order, is ignored, also by the programs that the janitor starts; no signal is blocked."""
+    for number in _HANDLED_NUMBERS:
+        _signal.signal(number, _IGNORE)
     _signal.pthread_sigmask(_SET_MASK, ())
 
 

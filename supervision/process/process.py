@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import Coroutine
 from typing import Any, NoReturn
 
@@ -15,6 +14,7 @@ from .. import logs
 from ..actor import Actor, Address, ChildExited
 from ..addresses import ActorName
 from ..class_names import load
+from ..log_streams import flush_standard_streams
 from ..message import Message, type_name
 from ..messaging.channel import Flusher
 from ..messaging.inbox import Inbox, serve
@@ -134,8 +134,7 @@ class Process:
         self._inbox.flush_acknowledgements()
         self.flusher.flush()
         logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_standard_streams()
         os._exit(status)
 
     def _slow(self, label: str, seconds: float) -> None:

@@ -100,6 +100,23 @@ def test_a_signal_that_is_sent_by_mistake_does_not_end_a_start(tmp_path: Path) -
         fork_server.wait_ready()
 
 
+def test_a_fork_server_that_is_started_with_blocked_signals_reaps_and_stops(tmp_path: Path) -> None:
+    """exec(3) keeps the mask of whoever started it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM})
+    try:
+        fork_server = ForkServerProcess(SMALL, tmp_path / "run")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        fork_server.wait_ready()
+        fork_server.kill("echo")
+        fork_server.wait_running("echo", incarnation=2)
+        fork_server.process.terminate()
+        assert fork_server.wait_end() == 0
+    finally:
+        fork_server.process.kill()
+
+
 def _has_taken_all(pid: int) -> bool:
     """Whether no signal is pending."""
     pending = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("ShdPnd"))

@@ -48,8 +48,11 @@ class Seen:
         self._uplinks: list[socket.socket] = []
         monkeypatch.setattr(launcher, "fork_each", self._fork_each)
 
-    def order(self, *names: str) -> list[ProcessEntry]:
-        children = [ProcessEntry(name, "root", ChildSpec(name=name, actor="x:A"), Policy()) for name in names]
+    def order(self, *names: str, program: str = "") -> list[ProcessEntry]:
+        specs = [
+            ChildSpec(name=name, actor="" if program else "x:A", program=(program,) * bool(program)) for name in names
+        ]
+        children = [ProcessEntry(spec.name, "root", spec, Policy()) for spec in specs]
         for child in children:
             self.launcher.order(child)
         return children
@@ -105,6 +108,18 @@ def test_a_child_closes_the_fork_servers_descriptors_and_those_of_the_others_and
         "the fork server's own, both ends of the other, the fork server's end of this"
     )
     assert len(one ^ other) == 2, "each keeps one end"
+
+
+def test_a_program_closes_the_fork_servers_descriptors_before_its_exec(seen: Seen) -> None:
+    """A disk that hangs may keep it from the exec, which closes them too, and so the agent's lock from the next one."""
+    a, b = [*seen.order("a"), *seen.order("b", program="/bin/true")]
+    seen.turn()
+    assert a.process.blackbox is not None
+    assert b.process.blackbox is not None
+    _, program = (set(plan.close) for plan in seen.batches[0])
+    assert seen.own in program
+    assert len(program) == 1 + 2, "both ends of the actor"
+    assert b.process.blackbox.fd not in program
 
 
 def test_a_start_that_is_withdrawn_in_the_same_turn_is_not_forked(seen: Seen) -> None:

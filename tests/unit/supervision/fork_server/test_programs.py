@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from supervision.fork_server.programs import KEPT_STACKS, prepare_stacks, restore_files
+from supervision.fork_server.programs import KEPT_STACKS, accepts, prepare_stacks, restore_files
 
 
 def test_the_stacks_of_the_last_processes_are_kept_and_other_files_stay(tmp_path: Path) -> None:
@@ -59,3 +61,21 @@ def test_a_whole_file_is_not_written(tmp_path: Path) -> None:
     before = file.stat()
     restore_files({str(file): "version = 2\n"})
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_program_is_not_in_service_while_its_socket_refuses_or_no_descriptor_is_free_to_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "socket")
+    assert not accepts(path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        assert not accepts(path)
+        listening.listen(1)
+        assert accepts(path)
+
+        def none_free(*_: object) -> None:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        monkeypatch.setattr(socket, "socket", none_free)
+        assert not accepts(path)
