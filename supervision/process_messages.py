@@ -55,7 +55,10 @@ class Hello(Message, frozen=True):
 # -- supervisor to fork server ----------------------------------------------------------------------------------------
 class Stop(Message, frozen=True):
     """End the process of `name`: send ActorExitRequest, then SIGKILL after `budget` seconds (0: at once). When a
-    supervisor is killed, its subtree ends with it."""
+    supervisor is killed, its subtree ends with it. Answered with Exited, also if there is no such process.
+
+    With the cause `start_timeout`, only if it is not in service, which Started answers; while it starts, the fork
+    server's own deadline ends it."""
 
     name: str
     budget: float
@@ -83,11 +86,14 @@ class Started(Message, frozen=True):
 
 
 class Exited(Message, frozen=True):
-    """A child's process has ended and was reaped."""
+    """A child's process has ended and was reaped. An order to stop a process that has ended, or to start one while the
+    whole tree stops, is answered with it, too."""
 
     name: str
     incarnation: int
+    """A supervisor counts one end of each."""
     pid: int
+    """0: it never ran, or this answers an order."""
     status: int
     """As os.waitpid gives it."""
     cause: Cause

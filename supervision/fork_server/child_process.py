@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from ..process.blackbox import BlackBox
 from ..process.status_page import StatusEntry
@@ -13,17 +14,28 @@ from .connection import ProcessConnection
 from .loop import ScheduledCall
 
 
+class MemoryFigure(NamedTuple):
+    """The memory of a process, and when it was measured; both 0 before that."""
+
+    used_bytes: int = 0
+    at: float = 0.0
+
+
 @dataclass(slots=True, eq=False)
 class ChildProcess:
     """Its fields are written by its methods only. Times are CLOCK_MONOTONIC seconds."""
 
     ordered_at: float = 0.0
+    seconds_to_start: float = 0.0
+    """From its order until it was in service; 0.0 before that."""
     pid: int = 0
     """0: not forked yet."""
     blackbox: BlackBox | None = None
     status_entry: StatusEntry | None = None
     uplink: ProcessConnection | None = None
     """None until the fork; always None for a program."""
+    is_reaped: bool = False
+    """Its PID may be another process's by now."""
     cause: Cause | None = None
     """Why the fork server ends the process; None while it does not."""
     detail: str = ""
@@ -31,8 +43,7 @@ class ChildProcess:
     """It was stopped by a signal when the fork server found that it hangs."""
     stopping_since: float = 0.0
     """When it was first asked to end, or killed; 0: it was not."""
-    memory_bytes: int = 0
-    memory_at: float = 0.0
+    memory: MemoryFigure = field(default_factory=MemoryFigure)
     timers: list[ScheduledCall] = field(default_factory=list)
     resume_timer: ScheduledCall | None = None
     """The timer that ends the injected stop."""
@@ -52,10 +63,17 @@ class ChildProcess:
     def connected(self, uplink: ProcessConnection) -> None:
         self.uplink = uplink
 
+    def in_service(self, now: float) -> None:
+        self.seconds_to_start = now - self.ordered_at
+        self.cancel_timers()
+
     def measured(self, memory_bytes: int, now: float) -> None:
-        self.memory_bytes, self.memory_at = memory_bytes, now
+        self.memory = MemoryFigure(memory_bytes, now)
 
     # -- its end --------------------------------------------------------------------------------------------------
+    def reaped(self) -> None:
+        self.is_reaped = True
+
     def record_cause(self, cause: Cause, detail: str = "") -> None:
         """Why the process ends. The first cause is kept; its detail may come later."""
         if self.cause is None:

@@ -153,7 +153,7 @@ class Control:
         child = self._table.get(order.name)
         if child is None:
             return f"there is no actor {order.name!r}"
-        if not child.process.pid:
+        if not child.process.pid or child.process.is_reaped:
             return f"{order.name} has no process now"
         if order.fault == "crash":
             os.kill(child.process.pid, signal.SIGKILL)
@@ -227,9 +227,9 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
 def _memory(child: ProcessEntry, now: float, *, look: bool) -> int:
     """Memory figures, at most two seconds old: reading one takes a millisecond, and a scrape asks for all actors."""
     process = child.process
-    if look and process.pid and now - process.memory_at > _MEMORY_SECONDS:
+    if look and process.pid and now - process.memory.at > _MEMORY_SECONDS:
         process.measured(pss(process.pid), now)
-    return process.memory_bytes
+    return process.memory.used_bytes
 
 
 def _resume(child: ProcessEntry, pid: int) -> None:

@@ -89,10 +89,14 @@ class Orders:
         child = self._child_of(parent, order.name)
         if child is None:
             return
-        if child.alive:
+        if order.cause == "start_timeout" and child.alive:
+            if child.state == "running":
+                self._processes.report_started(child)
+        elif child.alive:
             self._processes.stop(child, order.budget, order.cause)
         elif parent.process.uplink is not None:
-            parent.process.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
+            # its supervisor has been told of that end, or will be: it counts one of the two
+            parent.process.uplink.send(Exited(child.name, child.incarnation, 0, 0, order.cause))
 
     def _forgive(self, child: ProcessEntry) -> None:
         parent = self._table.get(child.parent)
@@ -101,16 +105,24 @@ class Orders:
 
     def _create(self, parent: ProcessEntry, order: CreateActor) -> None:
         """Create the child of a spec, or one without a spec, which is not restarted."""
-        if self._lifecycle.stopping:
-            return
         child = self._table.get(order.name)
         if child is None:
-            spec = ChildSpec(name=order.name, actor=order.actor)
-            child = ProcessEntry(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
-            self._table.add(child)
+            self._create_dynamic(parent, order)
+        elif child.is_dynamic or self._child_of(parent, order.name) is None:
+            return
+        elif not self._lifecycle.stopping:
             self._processes.start(child)
-        elif not child.is_dynamic and self._child_of(parent, order.name) is not None:
-            self._processes.start(child)
+        elif parent.process.uplink is not None:
+            # no incarnation is made any more: its supervisor must not wait for one
+            parent.process.uplink.send(Exited(child.name, child.incarnation + 1, 0, 0, "fork_server"))
+
+    def _create_dynamic(self, parent: ProcessEntry, order: CreateActor) -> None:
+        if self._lifecycle.stopping:
+            return
+        spec = ChildSpec(name=order.name, actor=order.actor)
+        child = ProcessEntry(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
+        self._table.add(child)
+        self._processes.start(child)
 
 
 def _answer_disposable(connection: ProcessConnection, ask: int, result: DisposableResult) -> None:

@@ -78,11 +78,10 @@ class ProcessEntry:
         self.incarnation += 1
         self.state, self.process = "starting", ChildProcess(ordered_at=now)
 
-    def in_service(self, now: float) -> float:
-        """The process is in service. Returns the seconds since its order."""
+    def in_service(self, now: float) -> None:
+        """The process is in service."""
         self.state = "running"
-        self.process.cancel_timers()
-        return now - self.process.ordered_at
+        self.process.in_service(now)
 
     def terminating(self, cause: Cause, now: float) -> None:
         self.process.record_cause(cause)

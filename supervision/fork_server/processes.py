@@ -103,8 +103,13 @@ class ChildProcesses:
         """The child is in service, unless its end is under way."""
         if child.state != "starting" or child.process.cause is not None:
             return
-        seconds = child.in_service(time.monotonic())
-        self._observer.started(child, Started(child.name, child.incarnation, child.process.pid, seconds))
+        child.in_service(time.monotonic())
+        self.report_started(child)
+
+    def report_started(self, child: ProcessEntry) -> None:
+        """Tell the supervisor that the child is in service; again if it does not know."""
+        process = child.process
+        self._observer.started(child, Started(child.name, child.incarnation, process.pid, process.seconds_to_start))
 
     def _kill_late_start(self, child: ProcessEntry) -> None:
         if child.state == "starting":
@@ -112,12 +117,17 @@ class ChildProcesses:
 
     # -- ending ---------------------------------------------------------------------------------------------------
     def stop(self, child: ProcessEntry, budget: float, cause: Cause = "stopped") -> None:
-        """Ask the child to end and kill it after `budget` seconds; 0: kill it at once."""
+        """Ask the child to end and kill it after `budget` seconds; 0: kill it at once. One that is ending already keeps
+        its own cause."""
         child.start_when_ended(False)
+        if child.process.is_reaped:
+            return
         if budget <= 0 or not child.process.pid or (child.state == "starting" and not child.spec.program):
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
             return
-        if child.process.cause is None:
+        if child.process.cause is None and is_dying(child.process.pid):
+            child.killed(time.monotonic())
+        elif child.process.cause is None:
             child.terminating(cause, time.monotonic())
             self._ask_to_end(child, budget)
         late = f"killed: it did not end within {budget:g} s"
@@ -131,7 +141,7 @@ class ChildProcesses:
 
     def kill(self, child: ProcessEntry, cause: Cause, detail: str) -> None:
         """Send SIGKILL now. The first recorded cause is kept; a dying process has its own."""
-        if not child.alive:
+        if not child.alive or child.process.is_reaped:
             return
         if child.process.cause is not None or not is_dying(child.process.pid):
             child.process.record_cause(cause, detail)
@@ -169,6 +179,7 @@ class ChildProcesses:
             return
         child = self._table.reaped(pid)
         if child is not None:
+            child.process.reaped()
             self._report_end(child, status, most_memory=most_memory)
 
     def _report_end(self, child: ProcessEntry, status: int, detail: str = "", most_memory: int = 0) -> None:

@@ -59,18 +59,13 @@ def decide(state: SupervisorState, event: Event, now: float, rng: Rng) -> tuple[
         state = _forgive(state, event.name)
     elif isinstance(event, Started | Exited):
         child = state.child(event.name)
-        if child is not None and _is_current(child, event):
+        if child is not None and event.incarnation > child.ended:
             if isinstance(event, Exited):
                 child = _change(child, ended=max(child.ended, event.incarnation))
             state, orders = _apply(state.replace(child), child, _kind(event), now, rng)
     state, late = _overdue(state, now, rng)
     state, due = _settle(state, now)
     return state, (*orders, *late, *due)
-
-
-def _is_current(child: Child, event: Started | Exited) -> bool:
-    # incarnation 0: the fork server has no process of that name
-    return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is ChildPhase.STOPPING)
 
 
 def _kind(event: Started | Exited) -> ChildEvent:
@@ -106,8 +101,10 @@ def _in_service(state: SupervisorState, child: Child, now: float, rng: Rng) -> t
     return state.replace(_change(child, phase=ChildPhase.RUNNING, in_service_since=now)), []
 
 
-def _start_timed_out(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
-    return _stop(state, child, now, 0.0, "start_timeout")
+def _start_is_late(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+    """It remains STARTING: its start, or its end, may wait in the mailbox of this supervisor, if that stood still."""
+    waiting = _change(child, due=now + REPEAT_SECONDS)
+    return state.replace(waiting), [Stop(child.name, 0.0, "start_timeout")]
 
 
 def _kill(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
@@ -253,7 +250,7 @@ TRANSITIONS: dict[ChildPhase, dict[ChildEvent, Rule]] = {
         ChildEvent.UNFORKED: _on_unforked,
         ChildEvent.STOPPED: _on_stopped,
         ChildEvent.RESTARTING: _on_restarting,
-        ChildEvent.DUE: _start_timed_out,
+        ChildEvent.DUE: _start_is_late,
     },
     ChildPhase.RUNNING: {
         ChildEvent.ENDED: _on_ended,

@@ -67,7 +67,7 @@ class ObedientWorld:
             self.exit(order.name, SIGKILLED if order.budget == 0 else 0, order.cause)
 
     def exit(self, name: str, status: int = EXIT_1, cause: Any = "exit") -> None:
-        incarnation = self.living.pop(name, 0)
+        incarnation = self.living.pop(name, self.incarnations.get(name, 0))
         self.say(Exited(name, incarnation, 1, status, cause))
 
     def pass_time(self, seconds: float) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from supervision import process_stat
+from supervision.fork_server.control import Control
 from supervision.fork_server.loop import Loop, ScheduledCall
 from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.processes import ChildProcesses
-from supervision.process_messages import Cause, Exited, Started
+from supervision.message import Message
+from supervision.process_messages import EXIT_EXCEPTION, Cause, Exited, Started
+from supervision.protocol import Done, Fault, Inject, RollingRestart
 from supervision.spec import ChildSpec
 from tests.support.present import present
 
@@ -20,28 +27,45 @@ pytestmark = pytest.mark.slow
 PID = 1 << 30
 
 
-class _OomKills:
-    def explain(self, pid: int, now: float) -> str:
-        return f"out of memory: {pid}"
+class _OneChild:
+    """A tree with one child, `a`, and what its supervisor is told. Nothing is forked."""
+
+    def __init__(self) -> None:
+        self.ends: list[Exited] = []
+        self.starts: list[Started] = []
+        observer: Any = SimpleNamespace(
+            exited=lambda child, exited: self.ends.append(exited), started=lambda child, one: self.starts.append(one)
+        )
+        context: Any = SimpleNamespace(names=SimpleNamespace(forget=lambda name, incarnation: None), status_page=None)
+        oom_kills: Any = SimpleNamespace(explain=lambda pid, now: f"out of memory: {pid}")
+        self.table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
+        self.processes = ChildProcesses(Loop(), self.table, context, observer, oom_kills)
+        self.child = present(self.table.get("a"))
+
+    def has_process(self, pid: int = PID, last_words: Callable[[_OneChild], object] = lambda self: None) -> _OneChild:
+        """`last_words`: what its last message orders, which the fork server reads after it has reaped the process."""
+        self.child.order(1.0, 0)
+        self.child.process.forked(pid)
+        self.table.forked(self.child)
+        uplink: Any = SimpleNamespace(drain=lambda: last_words(self), close=lambda: None, send=lambda message: None)
+        self.child.process.connected(uplink)
+        self.child.in_service(1.0)
+        return self
+
+    def ask(self, question: Message) -> Message | None:
+        other: Any = None
+        return Control(other, Loop(), self.table, self.processes, other, other, other, other).answer(question)
 
 
 def end(status: int, cause: Cause | None, *, stopped: bool = False) -> Exited:
     """The report of a child that ended with this status of wait, killed by the fork server for this cause or not."""
-    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
-    reports: list[Exited] = []
-    observer: Any = SimpleNamespace(exited=lambda child, exited: reports.append(exited))
-    context: Any = SimpleNamespace(names=SimpleNamespace(forget=lambda name, incarnation: None), status_page=None)
-    oom_kills: Any = _OomKills()
-    processes = ChildProcesses(Loop(), table, context, observer, oom_kills)
-    child = present(table.get("a"))
-    child.process.forked(PID)
-    table.forked(child)
+    one = _OneChild().has_process()
     if stopped:
-        child.process.found_stopped()
+        one.child.process.found_stopped()
     if cause is not None:
-        child.process.record_cause(cause)
-    processes.reaped(PID, status, 77)
-    return reports[0]
+        one.child.process.record_cause(cause)
+    one.processes.reaped(PID, status, 77)
+    return one.ends[0]
 
 
 @pytest.mark.parametrize(
@@ -71,21 +95,54 @@ def test_growth_alone_decides_whether_an_input_is_blamed_for_a_kill_by_others_or
 
 def test_a_process_that_is_ready_while_its_end_is_under_way_is_not_in_service() -> None:
     """It would be killed never, and supervised no more: its timers end with its start."""
-    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
-    started: list[Started] = []
-    observer: Any = SimpleNamespace(started=lambda child, one: started.append(one))
-    context: Any = SimpleNamespace(names=None, status_page=None)
-    oom_kills: Any = _OomKills()
-    processes = ChildProcesses(Loop(), table, context, observer, oom_kills)
-    child = present(table.get("a"))
-    child.order(1.0, 1)
-    child.process.record_cause("hang", "no heartbeat")
+    one = _OneChild()
+    one.child.order(1.0, 1)
+    one.child.process.record_cause("hang", "no heartbeat")
     kill = ScheduledCall(lambda: None)
-    child.process.add_timer(kill)
-    processes.in_service(child)
-    assert (child.state, started) == ("starting", [])
+    one.child.process.add_timer(kill)
+    one.processes.in_service(one.child)
+    assert (one.child.state, one.starts) == ("starting", [])
     assert kill.call is not None
 
 
 def test_the_memory_of_a_child_above_its_ceiling_is_told() -> None:
     assert end(signal.SIGKILL, "memory").memory_bytes == 77
+
+
+@pytest.mark.parametrize(
+    "last_words",
+    [
+        lambda one: one.processes.kill(one.child, "stopped", ""),
+        lambda one: one.processes.stop(one.child, 0.0, "stopped"),
+        lambda one: one.processes.stop(one.child, 5.0, "restarting"),
+        lambda one: one.ask(RollingRestart(names=("a",))),
+    ],
+    ids=["kill", "stop at once", "stop", "rolling restart"],
+)
+def test_a_process_that_orders_its_own_end_and_has_ended_before_has_its_own_cause(
+    last_words: Callable[[_OneChild], object],
+) -> None:
+    """Its PID may be another process's by now: no signal is sent."""
+    one = _OneChild().has_process(last_words=last_words)
+    one.processes.reaped(PID, EXIT_EXCEPTION << 8)
+    assert [exited.cause for exited in one.ends] == ["exception"]
+
+
+@pytest.mark.parametrize("fault", ["crash", "stop"])
+def test_no_fault_is_injected_into_a_process_that_has_ended(fault: Fault) -> None:
+    answers: list[object] = []
+    one = _OneChild().has_process(last_words=lambda one: answers.append(one.ask(Inject(name="a", fault=fault))))
+    one.processes.reaped(PID, 0)
+    assert answers == [Done("a has no process now")]
+
+
+def test_a_process_that_ends_by_itself_when_it_is_asked_to_has_its_own_cause() -> None:
+    """A zombie: the fork server has not reaped it yet."""
+    with subprocess.Popen(["sh", "-c", f"exit {EXIT_EXCEPTION}"]) as process:
+        while process_stat.state(process.pid) != "Z":
+            os.sched_yield()
+        one = _OneChild().has_process(process.pid)
+        one.processes.stop(one.child, 5.0)
+        assert one.child.state == "stopping"
+        one.processes.reaped(process.pid, EXIT_EXCEPTION << 8)
+    assert [exited.cause for exited in one.ends] == ["exception"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervision.process_messages import EXIT_ESCALATED, Exited, Stop
+from supervision.process_messages import EXIT_ESCALATED, Cause, Exited, Started, Stop
 from supervision.supervisor.children import ChildEvent, ChildPhase, Ending, wake_at
 from supervision.supervisor.transitions import FORK_RETRY_SECONDS, TRANSITIONS, Finish, StopRequested
 from tests.support.examples import examples
@@ -313,14 +313,38 @@ class TestOldNews:
         world.say(Exited("z", 1, 1, EXIT_1, "exit"))
         assert world.take_orders() == []
 
-    def test_a_stop_order_that_finds_no_process_is_answered_and_ends_the_wait(self) -> None:
+    @pytest.mark.parametrize("cause", ["start_timeout", "stopped"])
+    def test_an_order_that_finds_no_process_is_answered_with_the_last_end_and_ends_the_wait(self, cause: Cause) -> None:
         world = ObedientWorld(make("a", start_seconds=1))
         world.obey = False
         world.start()
         world.pass_time(3)
-        world.obey = True
-        world.say(Exited("a", 0, 0, 0, "stopped"))
-        assert world.phases() == "a=running"
+        if cause == "stopped":
+            world.say(StopRequested())
+        else:
+            world.obey, world.incarnations = True, {"a": 1}
+        world.say(Exited("a", 1, 0, 0, cause))
+        assert world.phases() == ("a=running" if world.obey else "a=gone")
+
+    def test_a_late_answer_about_an_end_that_is_known_ends_no_wait(self) -> None:
+        """The next process lives: who believed that it has ended would start another beside it."""
+        world = ObedientWorld(make("a")).start()
+        world.exit("a")
+        world.ignores_stop = {"a"}
+        world.say(StopRequested())
+        world.say(Exited("a", 1, 0, 0, "stopped"))
+        assert world.phases() == "a=stopping"
+
+    def test_a_start_that_is_told_late_is_a_start(self) -> None:
+        """The deadline passed while this supervisor stood still; the event was in its mailbox."""
+        world = ObedientWorld(make("a", start_seconds=1))
+        world.obey = False
+        world.start()
+        world.pass_time(3)
+        assert world.take_orders() == ["+a", "-a"]
+        world.say(Started("a", 1, 7, 0.5))
+        world.pass_time(60)
+        assert (world.phases(), world.take_orders()) == ("a=running", [])
 
 
 def test_every_phase_handles_or_ignores_each_event() -> None:
