@@ -7,12 +7,25 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ..backoff import Backoff, Rng
 from ..process_messages import Exited, gave_up, never_ran
 from ..spec import Policy
 from ..supervisor.intensity import Intensity
 from ..supervisor.transitions import FORK_RETRY_SECONDS
+
+
+class StartAgain(NamedTuple):
+    """The root is started again after this pause."""
+
+    seconds: float
+
+
+class GiveUp(NamedTuple):
+    """The agent ends."""
+
+    reason: str
 
 
 class RootSupervision:
@@ -22,8 +35,8 @@ class RootSupervision:
         self._clock, self._rng = clock, rng
         self._backoff, self._restarts = Backoff(), Intensity()
 
-    def failed(self, exited: Exited, policy: Policy) -> float | str:
-        """Seconds to wait before the root is started again, or why the agent gives up.
+    def failed(self, exited: Exited, policy: Policy) -> StartAgain | GiveUp:
+        """What follows from this end of the root.
 
         A root that has given up is a failure like others: a restart of everything can mend what restarts of parts
         do not.
@@ -32,10 +45,11 @@ class RootSupervision:
             self._restarts, within = self._restarts.add(self._clock(), policy.max_restarts, policy.period_seconds)
             if not within:
                 last = f": {exited.detail}" if gave_up(exited) else ""
-                return f"the root failed more than {policy.max_restarts} times in {policy.period_seconds:g} s{last}"
+                period = f"{policy.period_seconds:g} s"
+                return GiveUp(f"the root failed more than {policy.max_restarts} times in {period}{last}")
         self._backoff = self._backoff.failed(policy.backoff, exited.uptime)
         pause = self._backoff.pause(policy.backoff, self._rng)
-        return min(pause, FORK_RETRY_SECONDS) if never_ran(exited) else pause
+        return StartAgain(min(pause, FORK_RETRY_SECONDS) if never_ran(exited) else pause)
 
 
 def _killed_from_outside(exited: Exited) -> bool:

@@ -32,7 +32,7 @@ from .process_entry import ProcessEntry
 from .process_table import ProcessTable
 from .processes import ChildProcesses
 from .reports import Reports, inherits_sockets
-from .root import RootSupervision
+from .root import GiveUp, RootSupervision
 from .run_directory import RunDirectory
 from .shared_heap import SharedHeap
 from .socket_store import SocketStore
@@ -176,11 +176,11 @@ class ForkServer:
         if self._lifecycle.stopping:
             return
         decision = self._root.failed(exited, root.policy)
-        if isinstance(decision, str):
-            log.critical("%s", decision)
+        if isinstance(decision, GiveUp):
+            log.critical("%s", decision.reason)
             self._lifecycle.start_stop(1)
         else:
-            self._loop.call_later(decision, self._start_root)
+            self._loop.call_later(decision.seconds, self._start_root)
 
     # -- signals --------------------------------------------------------------------------------------------------
     def _reap(self) -> None:
