@@ -166,3 +166,4 @@ async def test_without_inotify_one_retry_is_due_however_often_the_files_are_scan
     directory.actor.due.clear()
     retries[0]()
     assert [call for _, call in directory.actor.due] == retries
+    await directory.run_tasks()
