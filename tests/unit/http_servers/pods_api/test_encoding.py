@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-import msgspec
 import pytest
-from google.protobuf.descriptor import Descriptor
 
 from actors.http_servers.pods_api.encoding import encoded
 from actors.shared.kube.pod import Pod, PodStatus
-from actors.shared.kube.protobuf.schema import is_inline
 from proto import k8s_pod_pb2 as core
+from tests.support.message_fields import unnamed
 
 
 def pod_of(value: dict[str, Any]) -> core.Pod:
@@ -89,31 +87,6 @@ def test_a_value_of_another_type_is_left_out_and_named(pod: dict[str, Any], path
 
 def test_a_field_of_a_later_version_of_the_api_is_left_out_as_there() -> None:
     assert pod_of({"spec": {"later": 1, "nodeName": "n"}}) == pod_of({"spec": {"nodeName": "n"}})
-
-
-def fields(descriptor: Descriptor) -> dict[str, Descriptor | None]:
-    """Of JSON."""
-    found: dict[str, Descriptor | None] = {}
-    for field in descriptor.fields:
-        inner = field.message_type
-        found |= fields(inner) if inner is not None and is_inline(field) else {field.name: inner}
-    return found
-
-
-def unnamed(struct: Any, descriptor: Descriptor, path: str) -> list[str]:
-    """Fields of the agent's own structs that the table of fields does not have."""
-    known, missing = fields(descriptor), []
-    hints = get_type_hints(struct)
-    for field in msgspec.structs.fields(struct):
-        name = field.encode_name
-        if name not in known:
-            missing.append(f"{path}.{name}")
-            continue
-        below = known[name]
-        for part in (hints[field.name], *get_args(hints[field.name])):
-            if isinstance(part, type) and issubclass(part, msgspec.Struct) and below is not None:
-                missing += unnamed(part, below, f"{path}.{name}")
-    return missing
 
 
 NOT_THERE = {"apiVersion", "kind", "workloadRef", "targetContainerName", "defaultMode"}
