@@ -186,7 +186,10 @@ class StateFile(Generic[T]):
 
     def _set_aside(self) -> str:
         try:
-            self.path.replace(self.damaged_path)
+            if self.path.is_dir() and not self.path.is_symlink():
+                set_aside(self.path)  # an earlier damaged file would be in its way
+            else:
+                self.path.replace(self.damaged_path)
         except OSError as error:
             return f", and cannot be set aside ({error_reason(error)})"
         return " and set aside"

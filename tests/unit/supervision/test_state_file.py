@@ -178,3 +178,13 @@ def test_an_error_names_the_file_and_not_what_is_renamed_to_it(tmp_path):
             write_private(path, b"")
         assert raised.value.filename in {str(path), str(path.parent)}
         assert raised.value.filename2 is None
+
+
+def test_a_directory_in_place_of_a_file_is_set_aside_beside_an_earlier_damaged_file(tmp_path):
+    file = StateFile(tmp_path / "state", int)
+    file.damaged_path.write_text("earlier")
+    file.path.mkdir()
+    with pytest.raises(DamagedError, match="is damaged and set aside: Is a directory"):
+        file.load()
+    assert not file.path.exists()
+    assert file.damaged_path.read_text() == "earlier"
