@@ -1,4 +1,4 @@
-"""/statusz: version, uptime and paths (KEP-4827)."""
+"""/statusz: version, uptime, and the paths of pages to read (KEP-4827)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ async def get(handler: ServerHandler) -> None:
     tree = await find_tree(handler.state.actor)
     seconds = int(tree.uptime) if tree is not None else 0
     started = datetime.fromtimestamp(time.time() - seconds, UTC)
-    paths = sorted(handler.state.paths)
+    paths, version = sorted(handler.state.pages), found.version.removeprefix("v")
     if form:
         fields = {
             "startTime": rfc3339(started.timestamp()),
             "uptimeSeconds": seconds,
-            "binaryVersion": found.version,
+            "binaryVersion": version,
             "emulationVersion": f"{MAJOR}.{MINOR}",
             "paths": paths,
         }
@@ -34,7 +34,7 @@ async def get(handler: ServerHandler) -> None:
     lines = [
         f"Started: {started.strftime('%a %b %d %H:%M:%S UTC %Y')}",
         f"Up: {seconds // 3600} hr {seconds % 3600 // 60:02d} min {seconds % 60:02d} sec",
-        f"Binary version: {found.version}",
+        f"Binary version: {version}",
         f"Emulation version: {MAJOR}.{MINOR}",
         f"Paths: {' '.join(paths)}",
     ]

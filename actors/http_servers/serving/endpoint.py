@@ -57,6 +57,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         """The path up to the first name: `/exec` of `/exec/{namespace}/{pod}/{container}`."""
         return self.paths[0].partition("{")[0].rstrip("/")
 
+    @property
+    def page(self) -> str:
+        """The path of what can be read here without a name of anything; empty where there is no such page."""
+        return self.prefix if "GET" in self.answers and self.prefix in self.paths else ""
+
 
 def metrics_endpoint(path: str, answers: Mapping[str, Answer]) -> Endpoint:
     """A page of metrics: on both servers, for a caller with permission for nodes/metrics."""

@@ -34,8 +34,8 @@ def application(state: ServerState, endpoints: Iterable[Endpoint], config: Kubel
             routes.append((re.escape(endpoint.prefix) + below, DisabledHandler, {**given, "text": text}))
         else:
             continue
-        served = available is Availability.SERVED
-        state.add_route(endpoint.prefix, served=served, long_running=endpoint.long_running)
+        page = endpoint.page if available is Availability.SERVED else ""
+        state.add_route(endpoint.prefix, page=page, long_running=endpoint.long_running)
     return _Routes(
         routes,
         default_handler_class=NotFoundHandler,

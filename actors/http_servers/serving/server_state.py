@@ -69,13 +69,13 @@ class ServerState:
         """Results of health checks, by (check, success or error)."""
         self.streams, self.turns = OpenStreams(), LoopTurns()
         self.connections: BoundedServer | None = None
-        self.paths: list[str] = []
-        """Prefixes of the paths that are served."""
+        self.pages: list[str] = []
+        """Paths of the pages that can be read."""
 
-    def add_route(self, prefix: str, *, served: bool, long_running: bool) -> None:
-        """Count requests below this prefix. `served`: False if the answer is that the endpoint is disabled."""
-        if served:
-            self.paths.append(prefix)
+    def add_route(self, prefix: str, *, page: str, long_running: bool) -> None:
+        """Count requests below this prefix. `page`: the path of its page; empty if none is served."""
+        if page:
+            self.pages.append(page)
         self.requests.add(prefix, long_running=long_running)
 
     def reset_check_results(self) -> None:

@@ -72,8 +72,10 @@ def test_flagz_and_statusz_are_served_as_json_on_request(tmp_path):
         assert (code, json.loads(text)["flags"]) == (200, {"v": "2"})
         code, text = await node.fetch("/statusz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Statusz")
         found = json.loads(text)
-        assert (code, found["kind"], found["binaryVersion"]) == (200, "Statusz", "v1.36.2")
-        assert {"/exec", "/healthz", "/metrics/cadvisor"} <= set(found["paths"])
+        assert (code, found["kind"], found["binaryVersion"]) == (200, "Statusz", "1.36.2")
+        assert {"/healthz", "/logs", "/metrics/cadvisor", "/debug/pprof"} <= set(found["paths"])
+        acting = {"/exec", "/attach", "/portForward", "/run", "/checkpoint", "/containerLogs", "/debug/flags/v"}
+        assert not acting & set(found["paths"])
         assert (await node.fetch("/statusz", accept="application/yaml"))[0] == 406
         code, text = await node.fetch("/statusz", accept="application/yaml;v=v1beta1;g=config.k8s.io;as=Statusz")
         assert (code, "\nkind: Statusz\n" in f"\n{text}") == (200, True)

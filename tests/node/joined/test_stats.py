@@ -204,7 +204,7 @@ def test_running_pods_are_what_the_runtime_runs(node: Joined) -> None:
         ("/metrics/slis", 'kubernetes_healthcheck{name="syncloop",type="healthz"} 1'),
         ("/metrics/probes", "process_start_time_seconds 1"),
         ("/flagz", "\nhostname-override=bench"),
-        ("/statusz", "\nBinary version: v1.36"),
+        ("/statusz", "\nBinary version: 1.36"),
         ("/debug/pprof/", "goroutine"),
         ("/debug/pprof/goroutine?debug=1", "Process.run"),
         ("/debug/pprof/heap?debug=1", "builtins.function "),
