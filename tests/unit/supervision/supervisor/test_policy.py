@@ -135,12 +135,12 @@ actors:
 """
     assert problems(tmp_path, text) == [
         "1: version: must be 1, not 2",
-        "3: default: is not known, did you mean defaults?",
+        "2: default: is not known, did you mean defaults?",
         "5: defaults.restart: must be one of permanent, transient, temporary, not 'always'",
         "6: defaults.memory_mib: must be a whole number from 16 to 1048576, or 0, not 'lots'",
         "7: defaults.heartbeat_seconds: must be a number from 0.5 to 3600, or 0, not 0.1",
         "8: defaults.colour: is not known",
-        "11: actors.plegg: matches no actor of the tree, did you mean pleg?",
+        "10: actors.plegg: matches no actor of the tree, did you mean pleg?",
         "13: actors.pleg.strategy: is for supervisors only",
         "14: actors.pleg.shutdown_seconds: must be a number from 0 to 3600, not True",
         "15: actors.pleg.max_restarts: must be a whole number from 0 to 1000, not 1.5",
