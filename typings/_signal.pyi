@@ -27,3 +27,4 @@ SIGTTIN: int
 SIGTTOU: int
 SIGUSR1: int
 SIGXFSZ: int
+SIG_SETMASK: int

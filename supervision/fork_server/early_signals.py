@@ -18,8 +18,6 @@ _FAULTS = (
 )
 _STOPPING = (_signal.SIGKILL, _signal.SIGSTOP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU, _signal.SIGCONT)
 _IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
-_SET_MASK = 2
-"""SIG_SETMASK, which the type stubs of `_signal` do not have."""
 _MEANT = (*_STOP, *_FAULTS, *_STOPPING, *_IGNORED_BY_PYTHON, _signal.SIGCHLD)
 
 DUMP = int(_signal.SIGUSR1)
@@ -36,7 +34,7 @@ def disregard() -> None:
     for number in (DUMP, *NO_ORDERS):
         _signal.signal(number, do_nothing)
         _signal.siginterrupt(number, False)
-    _signal.pthread_sigmask(_SET_MASK, ())
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
 def do_nothing(number: int, frame: object) -> None:

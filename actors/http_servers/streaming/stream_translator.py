@@ -30,6 +30,21 @@ _STREAMS_BY: Final = {V5: "v4.channel.k8s.io", TUNNEL: "portforward.k8s.io"}
 FROM_CALLER_BYTES: Final = 16 << 10
 """Bytes per read. As messages of a few bytes they take some 20 ms, during which no other request is served."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+_LOST: Final = "the container runtime ended the connection before it told how the command ended"
+LOST_STATUS: Final = msgspec.json.encode(
+    {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"Internal error occurred: {_LOST}",
+        "reason": "InternalError",
+        "details": {"causes": [{"message": _LOST}]},
+        "code": 500,
+    }
+)
+"""For a stream whose runtime is gone: for a caller a stream that ends without a status has succeeded, with all of its
+output."""
 _TYPES: Final = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
 
@@ -80,6 +95,9 @@ class Translation(Protocol):
     def from_runtime(self, received: bytes) -> Ends:
         """Raises SpdyError."""
 
+    def last_words(self) -> bytes:
+        """What the caller is told before the close when the runtime's connection has ended."""
+
 
 class Channels:
     """Channels of a WebSocket as streams of SPDY."""
@@ -90,6 +108,7 @@ class Channels:
         self._channels = {stream: channel for channel, stream in self._streams.items()}
         self._inputs = {channel for channel in (STDIN, RESIZE) if channel in self._streams}
         self._open = {channel for channel in (STDOUT, STDERR, ERROR) if channel in self._streams}
+        self._has_status = False
         self._frames, self._spdy, self._encoder = websocket.WebSocketDecoder(), spdy.SpdyDecoder(), spdy.Encoder()
 
     def start(self) -> Ends:
@@ -124,6 +143,7 @@ class Channels:
             channel = self._channels.get(one.stream, -1)
             if channel in self._open and one.payload:
                 to_caller = _message(channel, one.payload)
+                self._has_status = self._has_status or channel == ERROR
             if one.final:
                 self._open.discard(channel)
         elif one.kind == SpdyFrameType.PING:
@@ -132,7 +152,10 @@ class Channels:
             self._open.discard(self._channels.get(one.stream, -1))
         if self._open and not _is_goaway(one):
             return Ends(to_caller, to_runtime)
-        return Ends(to_caller + websocket.close_frame(), to_runtime, ended=True)
+        return Ends(to_caller + self.last_words() + websocket.close_frame(), to_runtime, ended=True)
+
+    def last_words(self) -> bytes:
+        return b"" if self._has_status else _message(ERROR, LOST_STATUS)
 
 
 def _is_goaway(one: SpdyDataFrame | SpdyControlFrame) -> bool:
@@ -160,6 +183,9 @@ class Tunnel:
 
     def from_runtime(self, received: bytes) -> Ends:
         return Ends(to_caller=websocket.frame(Opcode.BINARY, received))
+
+    def last_words(self) -> bytes:
+        return b""
 
 
 def _control_answer(kind: Opcode, payload: bytes) -> Ends:
@@ -194,11 +220,11 @@ async def join_translated(
             if source is caller:
                 await drop_input(caller, turns)
                 return
-            last = websocket.close_frame()
+            last = translation.last_words() + websocket.close_frame()
         except WebSocketError as error:
             last = websocket.close_frame(error.code, str(error))
         except SpdyError as error:
-            last = websocket.close_frame(1011, str(error))
+            last = translation.last_words() + websocket.close_frame(1011, str(error))
         else:
             return
         if not caller.closed():

@@ -81,7 +81,10 @@ class Stream:
             return read
         assert read.endswith(websocket.close_frame())
         payloads = messages(read.removesuffix(websocket.close_frame()))
-        return b"".join(one[1:] if self.protocol == PROTOCOLS[1] else one for one in payloads)
+        if self.protocol == PROTOCOLS[2]:
+            return b"".join(payloads)
+        # this runtime tells no status, which is a failure in the channel of errors
+        return b"".join(one[1:] for one in payloads if one[0] == stream_translator.STDOUT)
 
 
 def messages(read: bytes) -> list[bytes]:

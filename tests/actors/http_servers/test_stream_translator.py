@@ -13,7 +13,7 @@ from websocket import ABNF
 from actors.http_servers.serving.loop_turns import LoopTurns
 from actors.http_servers.streaming import stream_translator, websocket
 from actors.http_servers.streaming.options import Streams
-from actors.http_servers.streaming.stream_translator import Channels, join_translated
+from actors.http_servers.streaming.stream_translator import LOST_STATUS, Channels, join_translated
 from tests.support.spdy_runtime import SpdyRuntime
 
 CAT = Streams(stdin=True, stdout=True, stderr=False, tty=False)
@@ -94,6 +94,17 @@ async def test_a_runtime_that_speaks_no_spdy_ends_the_stream_with_the_reason() -
         await ends.runtime.write(b"\x80\x02\0\x06\0\0\0\4\0\0\0\1")
         told = await asyncio.wait_for(ends.told(), 10)
         assert told.endswith(websocket.close_frame(1011, "the peer speaks SPDY/2"))
+
+
+async def test_the_caller_is_told_of_a_runtime_that_dies_during_a_command() -> None:
+    async with joined() as ends:
+        await ends.send(b"\x00x")
+        await ends.heard("stdin", 1)
+        await ends.runtime.write(ends.spdy.says("stdout", b"half"))
+        ends.runtime.close()
+        told = await asyncio.wait_for(ends.told(), 10)
+        lost = websocket.frame(websocket.Opcode.BINARY, b"\x03" + LOST_STATUS)
+        assert told.endswith(websocket.frame(websocket.Opcode.BINARY, b"\x01half") + lost + websocket.close_frame())
 
 
 async def test_a_caller_that_does_not_read_slows_the_runtime_down() -> None:
