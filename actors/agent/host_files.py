@@ -9,7 +9,7 @@ from contextlib import suppress
 from actors.agent.read_only_disk import read_only
 from actors.agent.remedies import RESOLVER, of_manifests, of_records
 from actors.shared.config.start import start_records
-from actors.shared.linux.directories import is_missing
+from actors.shared.linux.presence import is_missing
 from supervision.cli.health import Reason
 from supervision.errors import error_reason
 

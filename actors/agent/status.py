@@ -29,7 +29,7 @@ from actors.shared.cri.program_log import last_line
 from actors.shared.cri.reachability import unreached
 from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.kube.names import SOURCE_API
-from actors.shared.linux.directories import is_missing
+from actors.shared.linux.presence import is_missing
 from actors.shared.linux.services import set_clock
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context

@@ -1,5 +1,5 @@
-"""Creates directories and missing parents with a given mode, as os.makedirs applies the umask to parents; finds the
-nearest directory that exists, and what is missing."""
+"""Creates directories and missing parents with a given mode, as os.makedirs applies the umask to parents; and finds
+the nearest directory that exists."""
 
 from __future__ import annotations
 
@@ -17,17 +17,6 @@ def make_path(path: str, mode: int) -> None:
         path = os.path.dirname(path)
     for each in reversed(missing):
         _make(each, mode)
-
-
-def is_missing(path: str) -> bool:
-    """Whether nothing is there. What cannot be looked at, as on a disk with an error, is not missing."""
-    try:
-        os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def nearest_directory(path: str) -> str:

@@ -13,3 +13,14 @@ def is_there(path: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+def is_missing(path: str) -> bool:
+    """Whether nothing is there, or a link that leads nowhere. What cannot be seen is not missing."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

@@ -19,7 +19,7 @@ from supervision.state_file import NotAFileError, read_private, write_private
 
 from .model import DEVICES, FC, ISCSI, Disk, IscsiDisk, disk_at
 
-_KUBELETS: Final = "iscsi.json"
+KUBELETS: Final = "iscsi.json"
 """The record of a kubelet, in the directory of a disk that is not mounted."""
 _DECODER: Final[msgspec.json.Decoder[Disk]] = msgspec.json.Decoder(Disk)
 
@@ -49,7 +49,7 @@ class DiskRecords:
     def forget(self, disk: Disk) -> None:
         """The disk is detached. Raises OSError."""
         path = self._path(disk)
-        _unlink(f"{self.directory(disk)}/{_KUBELETS}")
+        _unlink(f"{self.directory(disk)}/{KUBELETS}")
         if os.path.isdir(self.directory(disk)):
             os.rmdir(self.directory(disk))
         _unlink(path)
@@ -90,7 +90,7 @@ class DiskRecords:
         if disk.unique or not isinstance(disk, IscsiDisk):
             return disk
         try:
-            known = msgspec.json.decode(read_private(f"{self.directory(disk)}/{_KUBELETS}"), type=_KubeletRecord)
+            known = msgspec.json.decode(read_private(f"{self.directory(disk)}/{KUBELETS}"), type=_KubeletRecord)
         except (OSError, *UNREADABLE):
             return disk
         whole = msgspec.structs.replace(
@@ -121,7 +121,7 @@ class DiskRecords:
                 "InitiatorName": disk.initiator,
                 "MetricsProvider": None,
             }
-            write_private(f"{directory}/{_KUBELETS}", msgspec.json.encode(record))
+            write_private(f"{directory}/{KUBELETS}", msgspec.json.encode(record))
 
 
 def _read(path: str) -> Disk | None:

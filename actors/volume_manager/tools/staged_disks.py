@@ -12,7 +12,7 @@ from actors.shared.keyed_locks import KeyedLocks
 from actors.shared.linux import mountinfo
 from actors.volume_manager.disks.attachment import node_call, not_attached
 from actors.volume_manager.disks.model import FC, ISCSI, Disk, IscsiDisk
-from actors.volume_manager.disks.records import DiskRecords
+from actors.volume_manager.disks.records import KUBELETS, DiskRecords
 from actors.volume_manager.disks.uses import DiskUses
 from actors.volume_manager.failure_texts import (
     MOUNT_DEVICE,
@@ -156,7 +156,7 @@ class StagedDisks:
             return True
         directory = real_path(self.records.directory(disk))
         if disk.block:
-            return os.path.isdir(directory) and any(name != "iscsi.json" for name in os.listdir(directory))
+            return os.path.isdir(directory) and any(name != KUBELETS for name in os.listdir(directory))
         devices = {mount.device for mount in mountinfo.at(directory)}
         below = mountinfo.read_below(real_path(self._pods_dir)) if devices else []
         return any(mount.device in devices for mount in below)

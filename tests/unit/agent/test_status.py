@@ -26,7 +26,7 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.cri.remedies import RuntimeRemedies
-from actors.shared.linux.directories import is_missing
+from actors.shared.linux.presence import is_missing
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import Reason
