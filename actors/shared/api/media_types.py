@@ -28,8 +28,8 @@ _PROTOBUF_OR_JSON: Final = f"{PROTOBUF},{JSON}"
 _WRITTEN: Final = frozenset({"POST", "PUT", "DELETE"})
 _NOT_ACCEPTABLE: Final = 406
 _UNSUPPORTED: Final = 415
-_SLICE: Final = 0.02
-"""Seconds after which the reading of a list lets others run."""
+SLICE_SECONDS: Final = 0.02
+"""After so long the reading of a list lets others run."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -117,7 +117,7 @@ async def _json_of(body: bytes, most: int) -> bytes:
     try:
         for piece in json_pieces(body, most):
             pieces.append(piece)
-            if time.monotonic() - began > _SLICE:
+            if time.monotonic() - began > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 began = time.monotonic()
     except Malformed as error:
