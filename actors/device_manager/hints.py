@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import or_
 from typing import Final
 
-from actors.shared.hardware.hints import TopologyHint, mask_of, masks_of
+from actors.shared.hardware.hints import TopologyHint, mask_of, masks_of, nodes_of
 
 from .inventory import Device
 
@@ -21,35 +24,38 @@ def hints(
     most_nodes: int = MOST_NODES,
     machine: Collection[int] = (),
 ) -> list[TopologyHint] | None:
-    """None: no opinion, because the plugin reports no NUMA nodes or more than `most_nodes`. []: no nodes satisfy the
-    request.
+    """None: no opinion, because the plugin reports no NUMA nodes, or there are more than `most_nodes`. []: no nodes
+    satisfy the request.
 
     `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes.
-    `machine`: the NUMA nodes of the machine; others count as none. Empty: each node that the plugin reports is one."""
-    devices = _on_machine(devices, machine) if machine else devices
-    nodes = sorted({node for device in devices.values() for node in device.nodes})
-    if not nodes or len(nodes) > most_nodes:
+    `machine`: the NUMA nodes of the machine. As in the kubelet, a hint may also have nodes without a device, so that it
+    agrees with one for CPUs or memory that needs several nodes; other nodes that a plugin reports count as none. Empty:
+    the machine has the nodes that the plugin reports."""
+    masks = _masks(devices, machine)
+    nodes = sorted(machine or nodes_of(reduce(or_, masks.values(), 0)))
+    if not any(masks.values()) or len(nodes) > most_nodes:
         return None
     if len({*free, *reusable}) < needed:
         return []
-    masks = list(masks_of(nodes))
-    smallest = min((mask.bit_count() for mask in masks if _count(devices, devices, mask) >= needed), default=len(nodes))
-    rest = set(free).difference(reusable)
-    inside = [one for one in reusable if one in devices and devices[one].nodes]
+    candidates = list(masks_of(nodes))
+    all_devices = Counter(masks.values())
+    smallest = min((one.bit_count() for one in candidates if _count(all_devices, one) >= needed), default=len(nodes))
+    rest = Counter(masks[one] for one in set(free).difference(reusable) if one in masks)
+    inside = Counter(masks[one] for one in reusable if masks.get(one))
     return [
-        TopologyHint(mask, mask.bit_count() == smallest)
-        for mask in masks
-        if _count(devices, inside, mask) == len(inside) and len(inside) + _count(devices, rest, mask) >= needed
+        TopologyHint(one, one.bit_count() == smallest)
+        for one in candidates
+        if _count(inside, one) == inside.total() and inside.total() + _count(rest, one) >= needed
     ]
 
 
-def _on_machine(devices: Mapping[str, Device], machine: Collection[int]) -> dict[str, Device]:
-    """The devices without nodes that the machine does not have."""
-    return {
-        name: Device(one.healthy, tuple(node for node in one.nodes if node in machine)) for name, one in devices.items()
-    }
+def _masks(devices: Mapping[str, Device], machine: Collection[int]) -> dict[str, int]:
+    """The nodes of each device as bits; without those that the machine does not have."""
+    if not machine:
+        return {name: mask_of(one.nodes) for name, one in devices.items()}
+    return {name: mask_of(node for node in one.nodes if node in machine) for name, one in devices.items()}
 
 
-def _count(devices: Mapping[str, Device], names: Iterable[str], mask: int) -> int:
-    """How many of them are on a node of the mask."""
-    return sum(1 for one in names if one in devices and mask_of(devices[one].nodes) & mask)
+def _count(devices: Counter[int], mask: int) -> int:
+    """How many of the devices are on a node of the mask. `devices`: how many there are, by their nodes as bits."""
+    return sum(count for nodes, count in devices.items() if nodes & mask)

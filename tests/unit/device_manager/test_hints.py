@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from actors.container_manager.topology.hint_merger import Numa, verdict
 from actors.device_manager.hints import hints
 from actors.device_manager.inventory import Device
 from actors.shared.hardware.hints import TopologyHint
@@ -28,4 +29,26 @@ def test_nodes_that_the_machine_does_not_have_give_no_hint() -> None:
 
 def test_an_earlier_device_on_an_unknown_node_leaves_the_others_their_hints() -> None:
     devices = {"a": Device(nodes=(0,)), "b": Device(nodes=(7,))}
-    assert hints(devices, "a", "b", 1, machine=(0, 1)) == [TopologyHint(0b01, preferred=True)]
+    assert hints(devices, "a", "b", 1, machine=(0, 1)) == [TopologyHint(0b01, True), TopologyHint(0b11, False)]
+
+
+def test_a_hint_may_have_nodes_without_a_device_and_is_not_preferred_then() -> None:
+    devices = {"a": Device(nodes=(1,)), "b": Device(nodes=(1,)), "c": Device()}
+    found = hints(devices, devices, (), 2, machine=(0, 1, 2))
+    assert found == [TopologyHint(mask, mask == 0b010) for mask in (0b010, 0b011, 0b110, 0b111)]
+
+
+def test_devices_on_one_node_do_not_keep_a_container_off_the_nodes_that_its_cpus_need() -> None:
+    devices = {"a": Device(nodes=(0,))}
+    cpus = [TopologyHint(0b011, preferred=True), TopologyHint(0b111, preferred=False)]
+    found = verdict(
+        "best-effort", Numa((0, 1, 2)), [{"v/x": hints(devices, "a", (), 1, machine=(0, 1, 2))}, {"cpu": cpus}]
+    )
+    assert found.affinity.mask == 0b011
+
+
+def test_the_hints_of_many_devices_are_those_of_few_kinds_of_them() -> None:
+    devices = {f"d{number}": Device(nodes=(number % 8,)) for number in range(8000)}
+    found = hints(devices, devices, (), 1000, machine=tuple(range(8)))
+    assert found is not None
+    assert [one.mask for one in found if one.preferred] == [1 << node for node in range(8)]
