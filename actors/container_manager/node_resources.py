@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.fields.eviction import Amount, thresholds
+from actors.shared.config.fields.eviction import hard_thresholds
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_resource_list
 from actors.shared.kube.huge_pages import is_huge_pages
@@ -108,7 +108,7 @@ def reserved(config: KubeletConfiguration) -> dict[str, int]:
 
 def unallocatable_memory(config: KubeletConfiguration, total: int) -> int:
     """Bytes that pods may not request: both reservations and the hard threshold of memory. `total`: the machine's."""
-    thresholds = [amount.of(total) for signal, amount in _hard_thresholds(config) if signal == "memory.available"]
+    thresholds = [one.amount.of(total) for one in hard_thresholds(config) if one.signal == "memory.available"]
     return reserved(config).get("memory", 0) + sum(thresholds)
 
 
@@ -131,12 +131,8 @@ def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thr
 def withheld(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool) -> dict[str, int]:
     """What pods cannot request: reservations plus hard eviction thresholds. `total`: the capacity."""
     less = reserved(config)
-    for signal, amount in _hard_thresholds(config) if with_thresholds else ():
-        name = _HARD_SIGNALS.get(signal, "")
+    for threshold in hard_thresholds(config) if with_thresholds else ():
+        name = _HARD_SIGNALS.get(threshold.signal, "")
         if name in total:
-            less[name] = less.get(name, 0) + amount.of(total[name])
+            less[name] = less.get(name, 0) + threshold.amount.of(total[name])
     return less
-
-
-def _hard_thresholds(config: KubeletConfiguration) -> list[tuple[str, Amount]]:
-    return [(item.signal, item.amount) for item in thresholds(config) if item.grace_seconds == 0]

@@ -10,6 +10,7 @@ from actors.container_manager.node_resources import (
     most_pids,
     most_pods,
     online_cpus,
+    unallocatable_memory,
 )
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
@@ -29,6 +30,13 @@ def test_allocatable_is_less_the_reservations_the_thresholds_and_the_huge_pages(
         "pods": 110,
         "hugepages-2Mi": 20 << 20,
     }
+
+
+def test_a_soft_threshold_takes_nothing_also_without_a_grace_period():
+    soft = {"memory.available": "90Mi"}
+    config = KubeletConfiguration(evictionSoft=soft, evictionSoftGracePeriod={"memory.available": "0s"}, **RESERVED)
+    assert allocatable(TOTAL, config)["memory"] == 800 << 20
+    assert unallocatable_memory(config, 1 << 30) == 180 << 20
 
 
 def test_whole_cpus_that_are_kept_count_in_place_of_what_is_reserved_of_cpu():

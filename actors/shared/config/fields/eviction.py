@@ -110,12 +110,24 @@ def parse_grace(text: str) -> Duration:
 
 def thresholds(config: KubeletConfiguration) -> tuple[Threshold, ...]:
     """Every threshold of a valid configuration, memory first, in the order of handling."""
-    reclaim = {signal: parse_reclaim(text) for signal, text in config.evictionMinimumReclaim.items()}
+    reclaim = _reclaims(config)
     grace = {signal: float(parse_grace(text)) for signal, text in config.evictionSoftGracePeriod.items()}
-    found = [_threshold(signal, text, 0.0, reclaim) for signal, text in config.evictionHard.items()]
+    found: list[Threshold | None] = [*hard_thresholds(config)]
     # one that is switched off needs no grace period
     found += [_threshold(signal, text, grace.get(signal, 0.0), reclaim) for signal, text in config.evictionSoft.items()]
     return tuple(sorted(filter(None, found), key=lambda threshold: not threshold.signal.startswith("memory.")))
+
+
+def hard_thresholds(config: KubeletConfiguration) -> list[Threshold]:
+    """Those of evictionHard, in the order of the configuration. Only they reduce what is allocatable: not a soft
+    threshold whose grace period is 0."""
+    reclaim = _reclaims(config)
+    found = (_threshold(signal, text, 0.0, reclaim) for signal, text in config.evictionHard.items())
+    return [one for one in found if one is not None]
+
+
+def _reclaims(config: KubeletConfiguration) -> dict[str, Amount]:
+    return {signal: parse_reclaim(text) for signal, text in config.evictionMinimumReclaim.items()}
 
 
 def _threshold(signal: str, text: str, grace: float, reclaim: dict[str, Amount]) -> Threshold | None:
