@@ -42,9 +42,7 @@ def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -
     instance of a container always stays, because it carries the restart count and the fact that it need not run again.
     """
     pods = list(pods)
-    dead = [
-        instance for runtime in pods for instance in runtime.containers if instance.state is CriContainerState.EXITED
-    ]
+    dead = [instance for runtime in pods for instance in runtime.containers if _is_removable(instance, policy, now)]
     if not 0 <= policy.on_node < len(dead):
         return []
     share = max(1, policy.on_node // len({(instance.pod_uid, instance.name) for instance in dead}))
@@ -53,7 +51,7 @@ def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -
         {instance.id for instance in going},
         {instance.id for runtime in pods for instance in _newest(runtime)},
     )
-    rest = [instance for instance in dead if instance.id not in gone | newest and _is_old(instance, policy, now)]
+    rest = [instance for instance in dead if instance.id not in gone | newest]
     rest.sort(key=lambda instance: instance.created_ns)
     return going + rest[: max(0, len(dead) - len(going) - policy.on_node)]
 
@@ -61,14 +59,14 @@ def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -
 def _surplus_containers(
     pods: Iterable[PodRuntime], keep: int, policy: ContainerGcPolicy, now: float
 ) -> list[CriContainer]:
-    """The old enough dead containers beyond `keep` of each name."""
+    """The removable containers beyond `keep` of each name."""
     found = []
     for runtime in pods:
         seen: dict[str, int] = {}
         for instance in runtime.containers:
-            if instance.state is CriContainerState.EXITED:
+            if _is_removable(instance, policy, now):
                 seen[instance.name] = seen.get(instance.name, 0) + 1
-                if seen[instance.name] > keep and _is_old(instance, policy, now):
+                if seen[instance.name] > keep:
                     found.append(instance)
     return found
 
@@ -78,7 +76,10 @@ def _newest(runtime: PodRuntime) -> Iterable[CriContainer]:
     return {instance.name: instance for instance in reversed(runtime.containers)}.values()
 
 
-def _is_old(instance: CriContainer, policy: ContainerGcPolicy, now: float) -> bool:
+def _is_removable(instance: CriContainer, policy: ContainerGcPolicy, now: float) -> bool:
+    """Whether it is dead and old enough. As in the kubelet, no limit counts one that is too young."""
+    if instance.state is not CriContainerState.EXITED:
+        return False
     return policy.min_age <= 0 or now - instance.created_ns / 1e9 >= policy.min_age
 
 

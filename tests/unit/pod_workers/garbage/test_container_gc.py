@@ -65,10 +65,11 @@ def test_the_flag_sets_the_number_and_the_last_one_always_stays(flag, expected):
     assert policy_of(others) == ContainerGcPolicy(1, 7, 60.0)
 
 
-def test_a_young_dead_container_stays_for_its_minimum_age():
+def test_a_young_dead_container_stays_for_its_minimum_age_and_counts_for_no_limit():
     runtime = PodRuntime(uid="u", containers=[ran("a3", at=999), ran("a2", at=980), ran("a1", at=940)])
-    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=60.0), NOW)] == ["a1"]
-    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=20.0), NOW)] == ["a2", "a1"]
+    assert dead_containers(runtime, ContainerGcPolicy(1, min_age=60.0), NOW) == []
+    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=20.0), NOW)] == ["a1"]
+    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=1.0), NOW)] == ["a2", "a1"]
 
 
 def histories(*lengths: int) -> list[PodRuntime]:
@@ -100,8 +101,9 @@ def test_the_node_is_held_to_its_bound_each_container_keeping_its_share(lengths,
     assert [one.id for one in surplus(histories(*lengths), ContainerGcPolicy(-1, most), NOW)] == going
 
 
-def test_the_nodes_bound_removes_no_container_before_its_minimum_age():
-    assert [one.id for one in surplus(histories(4), ContainerGcPolicy(-1, 1, min_age=NOW - 25), NOW)] == ["a2", "a1"]
+def test_the_nodes_bound_neither_removes_nor_counts_a_container_before_its_minimum_age():
+    assert [one.id for one in surplus(histories(4), ContainerGcPolicy(-1, 1, min_age=NOW - 25), NOW)] == ["a1"]
+    assert surplus(histories(4), ContainerGcPolicy(-1, 2, min_age=NOW - 25), NOW) == []
 
 
 def test_the_nodes_bound_removes_the_oldest_first():
