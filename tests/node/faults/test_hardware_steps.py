@@ -64,7 +64,10 @@ class HardwareNode(DeviceNode):
         """That which the container of this pod has seen when it began; '': it has not begun."""
         uid = self.pod(name).get("metadata", {}).get("uid", "")
         logs = sorted((self.home / "logs").glob(f"test_{name}-*_{uid}/main/*.log")) if uid else []
-        lines = logs[-1].read_text().splitlines() if logs else []
+        try:
+            lines = logs[-1].read_text().splitlines() if logs else []
+        except FileNotFoundError:
+            return ""  # that of a dead instance, removed meanwhile
         return next((line.rpartition(" ")[2] for line in lines if " things " in line), "")
 
     def wait_device(self, name: str) -> str:
