@@ -143,7 +143,8 @@ class ContainerParts:
     def resources(self, pod: Pod, container: Container, hardware: ContainerAllocation) -> cri.LinuxContainerResources:
         """The resources for the resize of a running container."""
         swap = self._swap(pod, container)
-        before = {"memory.high": "max"} if self._throttles_memory else {}  # removes the previous value
+        # removes the previous value, also that of an agent that ran with the gate MemoryQoS
+        before = {"memory.high": "max"} if self._machine.cgroup_v2 else {}
         unified = {**swap.unified, **before, **self._memory_qos(pod, container)}
         return linux_resources(self._limits(pod, container), unified, swap.memory_swap_bytes, hardware)
 

@@ -8,7 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
+from actors.container_manager.messages import (
+    CONTAINER_MANAGER,
+    GetNodeResources,
+    NodeResources,
+    PodAdmitted,
+    ResizePod,
+)
 from actors.pod_workers.actor import ALLOCATABLE_RETRY_SECONDS
 from actors.pod_workers.containers.machine import this_machine
 from actors.pod_workers.executor import container_parts
@@ -62,3 +68,18 @@ async def test_memory_high_of_a_container_without_a_limit_counts_what_all_pods_m
         await node.want(pod(containers=[container("a", resources=requests)]))
         await node.until(lambda: node.running("a"))
         assert node.containers("a")[-1].config.linux.resources.unified["memory.high"] == str(2 << 30)
+
+
+async def test_a_resize_ends_the_throttling_that_an_agent_with_memory_qos_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = msgspec.structs.replace(this_machine(), cgroup_v2=True)
+    monkeypatch.setattr(container_parts, "this_machine", lambda: machine)
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
+        for memory in ("1Gi", "2Gi"):
+            await node.want(pod(containers=[container("a", resources={"requests": {"memory": memory}})]))
+            await node.until(lambda: node.running("a"))
+        await node.until(lambda: node.count_of("UpdateContainerResources") == 1)
+        (request,) = node.fake.requests_for("UpdateContainerResources")
+        assert request.linux.unified["memory.high"] == "max"
