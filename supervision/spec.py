@@ -109,6 +109,14 @@ class PoliciesInForce(Message, frozen=True):
     """By full name, in the order of the tree. Deadlines are scaled for this machine (time_scale.py)."""
 
 
+class ProgramAnswer(msgspec.Struct, frozen=True):
+    """What the probe of a program has found."""
+
+    answered: bool
+    not_serving: str = ""
+    """Why the program does not do its work although it answers; '': it does, or does not answer."""
+
+
 class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """The heartbeat of a program: the probe that shows whether it answers.
 
@@ -118,8 +126,7 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     function: str
-    """`module:function`, run in a disposable process; it returns whether the program answered, or a text: it did,
-    and why it does not do its work."""
+    """`module:function`, run in a disposable process; it returns a ProgramAnswer."""
     arguments: dict[str, Any] = {}
     interval_seconds: float = 5.0
     timeout_seconds: float = 2.0

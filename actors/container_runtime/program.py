@@ -28,7 +28,7 @@ def child_spec(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = F
         open_files=OF_ANY_RUNTIME,
         ready_socket=instance.socket,
         probe=ProgramProbe(
-            function="actors.shared.cri.liveness:serves",
+            function="actors.shared.cri.liveness:probe",
             arguments={"path": instance.socket, "log_file": instance.log_file},
             stacks_file=f"{instance.temporary}/containerd.{{pid}}.stacks.log",
         ),

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from ..errors import UNREADABLE
 from ..process_messages import Cause, DisposableResult, RunDisposable
-from ..spec import ProgramProbe
+from ..spec import ProgramAnswer, ProgramProbe
 from ..time_scale import scaled
 from .loop import Loop
 from .process_entry import ProcessEntry
@@ -31,15 +32,14 @@ class ProgramSilence:
         self.unanswered = 0
         """Consecutive unanswered probes."""
         self.why = ""
-        """Why it does not do its work, if it answered the last probe all the same."""
+        """Why it does not do its work although it answered the last probe; '' otherwise."""
 
-    def probed(self, started_at: float, answered: bool | str | None) -> None:
-        """Record the result of the probe with this start. A text: why the program does not do its work. None: unknown,
-        for example because no process could be started."""
-        if answered is True:
-            self._since, self.unanswered, self.why = None, 0, ""
-        elif answered is not None:
-            self.why = answered or ""
+    def probed(self, started_at: float, answer: ProgramAnswer) -> None:
+        """Record the result of the probe with this start."""
+        self.why = answer.not_serving
+        if answer.answered and not answer.not_serving:
+            self._since, self.unanswered = None, 0
+        else:
             self.unanswered += 1
             self._since = started_at if self._since is None else self._since
 
@@ -48,14 +48,17 @@ class ProgramSilence:
         return 0.0 if self._since is None else now - self._since
 
 
-def answer_of(result: DisposableResult) -> bool | str | None:
-    """The result of a probe; None if it could not run or returned something else."""
+def answer_of(result: DisposableResult) -> ProgramAnswer | None:
+    """The result of a probe; None if it says nothing of the program: it could not run, as without a free process, or
+    returned something else."""
     if result.timed_out:
-        return False
+        return ProgramAnswer(answered=False)
     if result.kind:
         return None
-    found = msgspec.msgpack.decode(result.result)
-    return found if isinstance(found, bool | str) else None
+    try:
+        return msgspec.msgpack.decode(result.result, type=ProgramAnswer)
+    except UNREADABLE:
+        return None
 
 
 class ProgramProbes:
@@ -86,7 +89,8 @@ class ProgramProbes:
         )
 
         def done(result: DisposableResult) -> None:
-            silence.probed(started_at, answer_of(result))
+            if (answer := answer_of(result)) is not None:
+                silence.probed(started_at, answer)
             silent, allowed = silence.seconds(time.monotonic()), child.policy.heartbeat_seconds
             # meanwhile the program may have ended, be stopping, or have a new policy; a single slow probe may only have
             # waited for its own process

@@ -16,7 +16,7 @@ from supervision.actor import Actor, Address, AskError, DisposableError, Disposa
 from supervision.addresses import ActorName
 from supervision.application import Application, LastSteps
 from supervision.message import Message, Question
-from supervision.spec import ChildSpec, Policy, ProgramProbe, walk
+from supervision.spec import ChildSpec, Policy, ProgramAnswer, ProgramProbe, walk
 from tests.support.incident_file import IncidentFile
 
 HERE = "tests.support.tree_actors"
@@ -346,10 +346,17 @@ def status(run_dir: Path) -> Application:
     return _application(run_dir, _echo("echo"), reader, reader=Policy(restart="temporary"))
 
 
+def has_file(path: str) -> ProgramAnswer:
+    """The probe of `wedged`."""
+    return ProgramAnswer(Path(path).exists())
+
+
 def wedged(run_dir: Path) -> Application:
     """`server` is a program that answers as long as the file `answers` is there."""
     probe = ProgramProbe(
-        function="os.path:exists", arguments={"path": str(run_dir.parent / "answers")}, interval_seconds=0.2
+        function="tests.support.tree_actors:has_file",
+        arguments={"path": str(run_dir.parent / "answers")},
+        interval_seconds=0.2,
     )
     server = ChildSpec(
         name="server",

@@ -10,6 +10,7 @@ import struct
 import time
 from typing import Final
 
+from supervision.spec import ProgramAnswer
 from supervision.time_scale import scaled
 
 from .program_log import without_cri
@@ -39,15 +40,16 @@ def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
     return _ask(path, seconds) is not None
 
 
-def serves(path: str, log_file: str = "", seconds: float = CONNECT_SECONDS) -> bool | str:
-    """Whether it answers with CRI. A text: it answers, but without CRI, and why, as far as its log tells.
+def probe(path: str, log_file: str = "", seconds: float = CONNECT_SECONDS) -> ProgramAnswer:
+    """The answer of the runtime at this Unix socket. It is not serving without CRI; why, as far as its log tells.
 
     containerd runs without CRI if its CRI plug-in is turned off or failed at its start, for example without a free
     inotify instance; it loads the plug-in only at the next start."""
     headers = _ask(path, seconds)
-    if headers is None or not any(each in headers for each in _UNIMPLEMENTED):
-        return headers is not None
-    return f"it answers without CRI: {without_cri(log_file)}"
+    if headers is None:
+        return ProgramAnswer(answered=False)
+    without = any(each in headers for each in _UNIMPLEMENTED)
+    return ProgramAnswer(True, f"it answers without CRI: {without_cri(log_file)}" if without else "")
 
 
 def name(path: str, seconds: float = CONNECT_SECONDS) -> str:

@@ -125,7 +125,7 @@ def test_an_unresponsive_runtime_is_replaced_and_pods_keep_running(runtime: Real
         assert asyncio.run(started(runtime, container)) == before
         (incident,) = incidents(runtime.base / "incidents")
         assert (incident["name"], incident["cause"]) == (CONTAINER_RUNTIME, "hang")
-        assert "no answer to actors.shared.cri.liveness:serves" in str(incident["detail"])
+        assert "no answer to actors.shared.cri.liveness:probe" in str(incident["detail"])
 
 
 async def start_a_container_that_never_starts(runtime: RealRuntime, logs: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.cri import liveness
+from supervision.spec import ProgramAnswer
 from tests.support.fake_cri.runtime import FakeRuntime
 from tests.support.fake_cri.server import serve
 
@@ -39,7 +40,7 @@ def test_the_name_is_found_in_an_answer_with_any_other_bytes(data: bytes) -> Non
 async def test_a_runtime_without_cri_answers_and_does_not_serve(tmp_path: Path) -> None:
     """As containerd does whose CRI plug-in could not be loaded."""
     async with serve(FakeRuntime(), tmp_path / "whole"):
-        assert await asyncio.to_thread(liveness.serves, str(tmp_path / "whole"), "", 10.0) is True
+        assert await asyncio.to_thread(liveness.probe, str(tmp_path / "whole"), "", 10.0) == ProgramAnswer(True)
     server = grpc.aio.server()
     server.add_insecure_port(f"unix://{tmp_path}/without")
     await server.start()
@@ -47,8 +48,8 @@ async def test_a_runtime_without_cri_answers_and_does_not_serve(tmp_path: Path) 
         assert await asyncio.to_thread(liveness.answers, str(tmp_path / "without"), 10.0)
         log = tmp_path / "containerd.log"
         log.write_text('msg="failed to load plugin io.containerd.grpc.v1.cri" error="no space"\n')
-        found = await asyncio.to_thread(liveness.serves, str(tmp_path / "without"), str(log), 10.0)
-        assert found == "it answers without CRI: its CRI plug-in is not loaded: no space"
+        found = await asyncio.to_thread(liveness.probe, str(tmp_path / "without"), str(log), 10.0)
+        assert found.not_serving == "it answers without CRI: its CRI plug-in is not loaded: no space"
     finally:
         await server.stop(None)
 
@@ -57,7 +58,7 @@ async def test_a_runtime_without_cri_answers_and_does_not_serve(tmp_path: Path) 
 def test_the_status_unimplemented_is_known_in_either_code(name: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     for status, served in ((b"\x0212", False), (b"\x012", True)):
         monkeypatch.setattr(liveness, "_ask", lambda path, seconds, got=b"\x88@" + name + status: got)
-        assert (liveness.serves("") is True) is served
+        assert (liveness.probe("") == ProgramAnswer(True)) is served
 
 
 def test_a_runtime_that_is_stopped_does_not_answer(tmp_path: Path) -> None:

@@ -12,42 +12,50 @@ from supervision.fork_server.probes import ProgramProbes, ProgramSilence, answer
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.process_table import ProcessTable
 from supervision.process_messages import Cause, DisposableResult
-from supervision.spec import ChildSpec, Policy, ProgramProbe
+from supervision.spec import ChildSpec, Policy, ProgramAnswer, ProgramProbe
+
+ANSWERS, SILENT, NOT_SERVING = ProgramAnswer(True), ProgramAnswer(False), ProgramAnswer(True, "no CRI")
+
+
+def returned(value: object) -> DisposableResult:
+    return DisposableResult(msgspec.msgpack.encode(value))
 
 
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (DisposableResult(msgspec.msgpack.encode(True)), True),
-        (DisposableResult(msgspec.msgpack.encode(False)), False),
-        (DisposableResult(timed_out=True), False),
+        (returned(ANSWERS), ANSWERS),
+        (returned(SILENT), SILENT),
+        (returned(NOT_SERVING), NOT_SERVING),
+        (DisposableResult(timed_out=True), SILENT),
         (DisposableResult(kind="Refused", text="too many processes hang already"), None),
         (DisposableResult(kind="OSError", text="no processes"), None),
-        (DisposableResult(msgspec.msgpack.encode("it has no CRI")), "it has no CRI"),
-        (DisposableResult(msgspec.msgpack.encode(7)), None),
+        (returned(7), None),
+        (DisposableResult(b""), None),
     ],
 )
-def test_only_a_probe_that_ran_counts(result: DisposableResult, expected: bool | str | None) -> None:
+def test_only_a_probe_that_ran_counts(result: DisposableResult, expected: ProgramAnswer | None) -> None:
     assert answer_of(result) == expected
 
 
 def test_silence_counts_from_the_first_probe_that_was_not_answered() -> None:
     silence = ProgramSilence()
-    silence.probed(1.0, True)
+    silence.probed(1.0, ANSWERS)
     assert silence.seconds(5.0) == 0.0
-    silence.probed(6.0, False)
-    silence.probed(8.0, None)
-    silence.probed(9.0, False)
+    silence.probed(6.0, SILENT)
+    silence.probed(9.0, NOT_SERVING)
     assert silence.seconds(10.0) == 4.0
-    silence.probed(11.0, True)
+    assert silence.why == "no CRI"
+    silence.probed(11.0, ANSWERS)
+    assert silence.why == ""
     assert silence.seconds(12.0) == 0.0
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"), [(False, ("hang", "no answer to m:f")), ("no CRI", ("not_serving", "no CRI"))]
+    ("answer", "expected"), [(SILENT, ("hang", "no answer to m:f")), (NOT_SERVING, ("not_serving", "no CRI"))]
 )
 def test_a_program_that_does_not_answer_is_hung_and_one_that_lacks_its_service_is_named_so(
-    answer: bool | str, expected: tuple[str, str]
+    answer: ProgramAnswer, expected: tuple[str, str]
 ) -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)
     table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
@@ -60,8 +68,7 @@ def test_a_program_that_does_not_answer_is_hung_and_one_that_lacks_its_service_i
         ended.append((cause, text.partition(" for ")[0]))
         loop.stop()
 
-    result = DisposableResult(msgspec.msgpack.encode(answer))
-    probes = (lambda owner, order, take: take(result), lambda child, text: end(child, "hang", text), end)
+    probes = (lambda owner, order, take: take(returned(answer)), lambda child, text: end(child, "hang", text), end)
     ProgramProbes(loop, table, *probes)
     loop.call_later(10.0, loop.stop)
     loop.run()
@@ -77,7 +84,7 @@ def test_a_program_that_left_service_during_its_probe_is_not_killed(change: str)
     assert child is not None
     child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=2.5)
     loop, hung = Loop(), []
-    silent = DisposableResult(msgspec.msgpack.encode(False))
+    silent = returned(SILENT)
     probes = 0
 
     def run(owner: str, order: object, answer: Callable[[DisposableResult], None]) -> None:
