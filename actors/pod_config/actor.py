@@ -36,7 +36,7 @@ from .messages import GetSources, PodQuarantined, PodSources, SourcePod, SourceP
 from .pods.config_seen import SeenTimes
 from .pods.merged_pods import DuplicatePod, PodCandidate, choose, operations
 from .pods.name_conflict import NameConflicts
-from .sources.api_source import ApiSource, InvalidPod
+from .sources.api_source import ApiSource
 from .sources.http_source import UrlSource
 from .sources.manifest_directory import ManifestDirectory
 from .sources.quarantined_manifests import QuarantinedManifests
@@ -98,9 +98,9 @@ class PodConfig(Actor):
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
         """A pod was added, changed or deleted; most changes are status updates of this node."""
         change = self._api.update(message.uid, message.pod)
-        if isinstance(change, InvalidPod):
-            self._validation_events.invalid(change)
-        elif change:
+        if change.invalid is not None:
+            self._validation_events.invalid(change.invalid)
+        if change.needed:
             self._update()
 
     # -- quarantine -----------------------------------------------------------------------------------------------

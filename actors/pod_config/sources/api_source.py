@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from itertools import chain
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -72,6 +73,18 @@ class _ApiPod(msgspec.Struct):
     candidate: PodCandidate
 
 
+class PodChange(NamedTuple):
+    """What a new version of a pod changes."""
+
+    needed: bool = False
+    """The pod workers need the change."""
+    invalid: InvalidPod | None = None
+    """The pod, if this version makes it invalid, or invalid in another way."""
+
+
+_UNCHANGED: Final = PodChange()
+
+
 class ApiSource:
     """The pods by UID. `annotate` returns the JSON for the workers: with its source and first-seen time."""
 
@@ -101,15 +114,14 @@ class ApiSource:
             for uid in (self._pods.keys() | self.invalid.keys()) - listed - set(others):
                 self._drop(uid)
         results = [self._put(pod_fields, data) for pod_fields, data in read if pod_fields is not None]
-        return [each for each in results if isinstance(each, InvalidPod)]
+        return [each.invalid for each in results if each.invalid is not None]
 
-    def update(self, uid: str, data: bytes) -> bool | InvalidPod:
-        """Add or change one pod; remove it when `data` is empty. Returns whether the pod workers need the
-        change, or the pod if it is newly invalid."""
-        pod_fields = self._read(data) if data else None
-        if pod_fields is None:
-            return self._drop(uid) if not data else False
-        return self._put(pod_fields, data)
+    def update(self, uid: str, data: bytes) -> PodChange:
+        """Add or change one pod; remove it when `data` is empty."""
+        if not data:
+            return PodChange(needed=self._drop(uid))
+        pod_fields = self._read(data)
+        return self._put(pod_fields, data) if pod_fields is not None else _UNCHANGED
 
     @staticmethod
     def _read(data: bytes) -> _PodFields | None:
@@ -123,12 +135,12 @@ class ApiSource:
         self.invalid.pop(uid, None)
         return self._pods.pop(uid, None) is not None
 
-    def _put(self, pod_fields: _PodFields, data: bytes) -> bool | InvalidPod:
+    def _put(self, pod_fields: _PodFields, data: bytes) -> PodChange:
         meta, digest = pod_fields.metadata, _digest(relevant_fields(pod_fields))
         known = self._pods.get(meta.uid)
         if known is not None and known.digest == digest:
             self.invalid.pop(meta.uid, None)
-            return False
+            return _UNCHANGED
         try:
             pod = codec.decode_pod(data)
             wrong = chain(
@@ -143,18 +155,18 @@ class ApiSource:
         self.invalid.pop(meta.uid, None)
         if mirror:
             # a mirror pod: it represents a static pod of this node, and is not run
-            return self._drop(meta.uid)
+            return PodChange(needed=self._drop(meta.uid))
         candidate = PodCandidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
         self._pods[meta.uid] = _ApiPod(digest, meta.creationTimestamp or "", candidate)
-        return True
+        return PodChange(needed=True)
 
-    def _reject(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | InvalidPod:
+    def _reject(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> PodChange:
         before = self.invalid.get(meta.uid)
         pod = f"pod {meta.name}_{meta.namespace} of the API server"
         text = f"{pod} cannot be run (its last valid version, if any, stays): {error}"
         invalid = InvalidPod(meta.uid, meta.namespace, meta.name, text)
         self.invalid[meta.uid] = (data, invalid)
-        return invalid if before is None or before[1] != invalid else False
+        return PodChange(invalid=invalid if before is None or before[1] != invalid else None)
 
 
 def relevant_fields(pod_fields: _PodFields) -> tuple[bytes, ...]:

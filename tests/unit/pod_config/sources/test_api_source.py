@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.pod_config.sources.api_source import ApiSource, InvalidPod
+from actors.pod_config.sources.api_source import ApiSource, PodChange
 
 
 def pod(uid: str = "u", name: str = "web", **more: Any) -> dict[str, Any]:
@@ -25,9 +25,9 @@ def source() -> ApiSource:
 
 def test_a_status_update_of_this_node_is_not_sent_to_the_pod_workers() -> None:
     api = source()
-    assert api.update("u", data(pod())) is True
+    assert api.update("u", data(pod())).needed
     running = pod(meta={"resourceVersion": "2", "managedFields": [1]}, status={"phase": "Running", "podIP": "1"})
-    assert api.update("u", data(running)) is False
+    assert not api.update("u", data(running)).needed
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_status_update_of_this_node_is_not_sent_to_the_pod_workers() -> None:
 def test_a_change_of_the_spec_the_metadata_the_claims_or_to_a_final_phase_is_sent(changed: dict[str, Any]) -> None:
     api = source()
     api.update("u", data(pod()))
-    assert api.update("u", data(changed)) is True
+    assert api.update("u", data(changed)).needed
     assert api.candidates[0].data == data(changed)
 
 
@@ -58,7 +58,7 @@ def test_mirror_pods_are_not_run() -> None:
     assert api.listed([data(mirror)]) == []
     assert api.synced
     assert api.candidates == []
-    assert api.update("u", data(mirror)) is False
+    assert not api.update("u", data(mirror)).needed
 
 
 def test_a_list_replaces_all_pods() -> None:
@@ -66,8 +66,8 @@ def test_a_list_replaces_all_pods() -> None:
     api.listed([data(pod("a", "x")), data(pod("b", "y"))])
     api.listed([data(pod("b", "y"))])
     assert [each.uid for each in api.candidates] == ["b"]
-    assert api.update("b", b"") is True
-    assert api.update("b", b"") is False
+    assert api.update("b", b"").needed
+    assert not api.update("b", b"").needed
 
 
 def test_a_pod_with_unknown_fields_is_accepted() -> None:
@@ -81,22 +81,22 @@ def test_an_invalid_pod_is_reported_once_and_its_last_valid_version_stays() -> N
     api = source()
     api.update("u", data(pod()))
     bad = data(pod(spec={"containers": "none"}))
-    invalid = api.update("u", bad)
-    assert isinstance(invalid, InvalidPod)
+    invalid = api.update("u", bad).invalid
+    assert invalid is not None
     assert "web_d" in invalid.text
     assert "containers" in invalid.text
-    assert api.update("u", bad) is False
+    assert api.update("u", bad) == PodChange(), "reported already"
     assert api.candidates[0].data == data(pod())
     assert api.errors() == [invalid.text]
-    assert api.update("u", data(pod(meta={"labels": {"a": "b"}}))) is True
+    assert api.update("u", data(pod(meta={"labels": {"a": "b"}}))).needed
     assert api.errors() == []
 
 
 def test_an_invalid_pod_that_is_reverted_is_no_longer_reported() -> None:
     api = source()
     api.update("u", data(pod()))
-    assert isinstance(api.update("u", data(pod(meta={"labels": {"a": "b"}}, spec=7))), InvalidPod)
-    assert api.update("u", data(pod(status={"phase": "Running"}))) is False
+    assert api.update("u", data(pod(meta={"labels": {"a": "b"}}, spec=7))).invalid is not None
+    assert not api.update("u", data(pod(status={"phase": "Running"}))).needed
     assert api.errors() == []
 
 
