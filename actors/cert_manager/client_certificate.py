@@ -17,7 +17,7 @@ from . import signing_request
 from .certificate_requester import CertificateRequester
 from .client_credentials import ClientCredentials
 from .client_plan import ORGANIZATION, KubeconfigAction, node_user, to_rotate
-from .client_report import ClientReport, problem_of
+from .client_report import ClientHealth, ClientReport, health_of
 from .client_state import ClientFiles, ClientState
 from .clocks import CertificateClocks
 from .request_attempt import STORE, WORK_SECONDS, RequestTemplate
@@ -67,7 +67,7 @@ class ClientCertificate:
             self._state = await self._files.state(now)
         if self._state.needs_storing and self._state.stamps != self._stored_stamps:
             await self._store_pair()
-        self._report.problem(problem_of(self._state, self._agent))
+        self._report.health(health_of(self._state, self._agent))
         if self._credentials.publish(self._state):
             self._changed()
         self._report.validity(self._state.certificate, self._clocks.wall())
@@ -83,7 +83,7 @@ class ClientCertificate:
         try:
             await self._actor.disposable(f"{STORE}:write_file", arguments, deadline=WORK_SECONDS)
         except DisposableError as error:
-            self._report.problem(f"cannot write {self._agent.kubeconfig}: {error}")
+            self._report.health(ClientHealth(True, f"cannot write {self._agent.kubeconfig}: {error}"))
             return False
         self._actor.log.info("wrote %s, which names %s", self._agent.kubeconfig, path)
         return True

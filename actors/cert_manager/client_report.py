@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,19 +16,28 @@ from .client_state import ClientState
 from .rotation import due_at, is_due
 
 
-def problem_of(state: ClientState, agent: Agent) -> str | None:
-    """Why there is no client certificate; '' if there is one, None while that is unknown. Pure."""
+class ClientHealth(NamedTuple):
+    """Whether there is a client certificate, and why not."""
+
+    known: bool
+    problem: str = ""
+    """Why there is none; '' if there is one, or while that is not known."""
+
+
+def health_of(state: ClientState, agent: Agent) -> ClientHealth:
+    """Pure."""
     if state.store_problem:
-        return state.store_problem
-    if state.action is KubeconfigAction.WAIT:
+        return ClientHealth(True, state.store_problem)
+    if state.action is KubeconfigAction.WAIT and not state.fresh:
         text = f"no credentials for the API server: {state.config_problem}; {state.bootstrap_problem}"
-        return None if state.fresh else text
+        return ClientHealth(True, text)
     if state.action is KubeconfigAction.ENDED and state.certificate is not None:
-        return (
+        text = (
             f"the client certificate of {agent.kubeconfig} expired at {rfc3339(state.certificate.not_after)}, and "
             f"{state.bootstrap_problem}: replace it with a kubeconfig that has a valid certificate"
         )
-    return "" if state.action in (KubeconfigAction.USE, KubeconfigAction.ADOPT) else None
+        return ClientHealth(True, text)
+    return ClientHealth(state.action in (KubeconfigAction.USE, KubeconfigAction.ADOPT))
 
 
 class _Validity(msgspec.Struct, frozen=True):
@@ -45,13 +55,13 @@ class ClientReport:
         self._problem = ""
         self._validity = _Validity()
 
-    def problem(self, text: str | None) -> None:
-        """Log a new problem. '': the problem is gone; None: nothing is known yet."""
-        if text is None:
+    def health(self, found: ClientHealth) -> None:
+        """Log a new problem."""
+        if not found.known:
             return
-        if text and text != self._problem:
-            self._log.error("%s", text)
-        self._problem = text
+        if found.problem and found.problem != self._problem:
+            self._log.error("%s", found.problem)
+        self._problem = found.problem
 
     def validity(self, certificate: Certificate | None, now: float) -> None:
         """Log the validity of the certificate when it is first used, and again when it is due for rotation."""
