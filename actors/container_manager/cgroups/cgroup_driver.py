@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Final, cast
+from typing import Final
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, CgroupDriverLearnt
 from actors.shared.config.agent import Agent
 from actors.shared.linux.systemd import managed_driver
 from supervision.actor import Actor, DisposableError
 from supervision.time_scale import scaled
+
+from .runtime_cgroup_driver import NoRuntimeAnswer
 
 DRIVER_SECONDS: Final = 2.0
 """The deadline for the runtime's answer about its cgroup driver."""
@@ -49,11 +51,12 @@ class CgroupDriverChoice:
         """'' if the runtime does not report it or does not answer."""
         arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": scaled(DRIVER_SECONDS)}
         function = "actors.container_manager.cgroups.runtime_cgroup_driver:ask"
+        driver, answered = "", True
         try:
-            answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
+            driver = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
         except DisposableError as error:
-            self._actor.log.warning("the runtime could not be asked for its cgroup driver: %s", error)
-            answer = None
-        self._queried_at = time.monotonic()
-        self._final = answer is not None
-        return cast(str, answer or "")
+            answered = False
+            if error.kind != NoRuntimeAnswer.__name__:
+                self._actor.log.warning("the runtime could not be asked for its cgroup driver: %s", error)
+        self._queried_at, self._final = time.monotonic(), answered
+        return driver

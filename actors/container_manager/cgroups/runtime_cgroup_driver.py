@@ -9,12 +9,17 @@ import time
 _PAUSE_SECONDS = 0.1
 
 
-def ask(endpoint: str, seconds: float) -> str | None:
-    """`cgroupfs` or `systemd`; '' if the runtime does not report it; None if it does not answer within `seconds`."""
+class NoRuntimeAnswer(Exception):
+    """The runtime has not answered in time."""
+
+
+def ask(endpoint: str, seconds: float) -> str:
+    """`cgroupfs` or `systemd`; '' if the runtime does not report it. Raises NoRuntimeAnswer if it does not answer
+    within `seconds`."""
     return asyncio.run(_ask(endpoint, seconds))
 
 
-async def _ask(endpoint: str, seconds: float) -> str | None:
+async def _ask(endpoint: str, seconds: float) -> str:
     from actors.shared.cri.client import CriClient
     from actors.shared.cri.errors import CriError
 
@@ -24,9 +29,9 @@ async def _ask(endpoint: str, seconds: float) -> str | None:
         while True:
             try:
                 return await client.cgroup_driver() or ""
-            except CriError:
+            except CriError as error:
                 if time.monotonic() + _PAUSE_SECONDS > end:
-                    return None
+                    raise NoRuntimeAnswer(str(error)) from None
             await asyncio.sleep(_PAUSE_SECONDS)
     finally:
         await client.close()

@@ -10,6 +10,7 @@ from actors.api_clients.event_client.messages import RecordEvent
 from actors.config_controller.messages import CgroupDriverLearnt
 from actors.container_manager.cgroups.cgroup_lock import CgroupLock
 from actors.container_manager.cgroups.node_allocatable import ENFORCE_SECONDS, SERVICE
+from actors.container_manager.cgroups.runtime_cgroup_driver import NoRuntimeAnswer
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -360,8 +361,15 @@ async def test_a_runtime_that_reports_no_driver_leaves_the_configured_one(host, 
 
 
 async def test_the_cgroup_driver_of_a_late_runtime_is_requested_again(host):
-    answers = [None, None, "systemd"]
-    async with host.start(driver="cgroupfs", answer=lambda **_: answers.pop(0)) as manager:
+    answers: list[str | type[Exception]] = [NoRuntimeAnswer, NoRuntimeAnswer, "systemd"]
+
+    def ask(**_: object) -> str:
+        found = answers.pop(0)
+        if isinstance(found, str):
+            return found
+        raise found
+
+    async with host.start(driver="cgroupfs", answer=ask) as manager:
         await manager.settle()
         assert (await admit(manager, "u1", pod())).cgroup_parent == "/kubepods/besteffort/podu1"
         for uid in ("u2", "u3"):
