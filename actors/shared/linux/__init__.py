@@ -9,7 +9,7 @@ cgroup_limits.py     the limits of a cgroup, and the files and systemd propertie
 cgroup_names.py      names of cgroups: a path of plain parts, and its form in each driver
 cgroup_tree.py       the cgroup file systems of a host: v1, v2 or hybrid
 command.py           runs a short host command with a clean environment and a deadline
-directories.py       creates directories and missing parents with a given mode; finds the nearest that exists
+directories.py       creates directories and missing parents with a given mode; finds the nearest that exists; lists one
 host_addresses.py    the addresses of this host, from the kernel and from DNS
 huge_page_pools.py   the kernel's pools of huge pages, one for each page size
 inotify.py           watches files and directories with inotify(7), without blocking

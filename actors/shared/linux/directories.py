@@ -1,5 +1,5 @@
-"""Creates directories and missing parents with a given mode, as os.makedirs applies the umask to parents; and finds
-the nearest directory that exists."""
+"""Creates directories and missing parents with a given mode, as os.makedirs applies the umask to parents; finds the
+nearest directory that exists; lists a directory that may be missing."""
 
 from __future__ import annotations
 
@@ -25,6 +25,15 @@ def nearest_directory(path: str) -> str:
     while not os.path.isdir(path) and path != "/":
         path = os.path.dirname(path)
     return path
+
+
+def names_in(directory: str, *, hidden: bool = False) -> list[str]:
+    """The names in the directory, sorted; none if there is no such directory. `hidden`: also those that begin with a
+    dot. Raises OSError if it cannot be read."""
+    try:
+        return sorted(name for name in os.listdir(directory) if hidden or not name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _make(path: str, mode: int) -> None:

@@ -8,6 +8,7 @@ import os
 
 import msgspec
 
+from actors.shared.linux.directories import names_in
 from actors.volume_manager.host.device_links import link_device
 
 from . import record_file, records
@@ -79,5 +80,5 @@ def note_stage_failure(staged: StagedVolume, device: DevicePaths | None) -> None
         return
     if device is None:
         records.remove_staged(staged)
-    elif not records.names(os.path.dirname(device.target)):
+    elif not names_in(os.path.dirname(device.target)):
         record_file.write(staged.folder, msgspec.structs.replace(known, state="none"))

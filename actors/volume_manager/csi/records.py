@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from actors.shared.linux.directories import names_in
 from actors.shared.linux.presence import is_there
 from actors.volume_manager.host.unmounts import is_mounted
 from actors.volume_manager.volume_paths import device_link
@@ -64,7 +65,7 @@ class Records:
 
     def of_pods(self) -> Iterator[VolumeRecord]:
         """The records of all volumes of all pods."""
-        for uid in names(self._pods_dir):
+        for uid in names_in(self._pods_dir):
             for one in self.of_pod(f"{self._pods_dir}/{uid}"):
                 if one.record is not None:
                     yield one.record
@@ -72,8 +73,8 @@ class Records:
     def _devices(self, pod_dir: str) -> Iterator[PublishedVolume]:
         """The pod's devices, found by their links and, because a kubelet makes links last, by published targets."""
         top, uid = f"{devices_dir(self._plugins_dir)}/{PUBLISH}", os.path.basename(pod_dir)
-        linked = names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
-        published = (name for name in names(top) if is_there(f"{top}/{name}/{uid}"))
+        linked = names_in(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
+        published = (name for name in names_in(top) if is_there(f"{top}/{name}/{uid}"))
         for name in sorted({*linked, *published}):
             paths = device_paths(self._plugins_dir, pod_dir, name)
             yield PublishedVolume(
@@ -94,10 +95,10 @@ class Records:
     def staged(self) -> list[StagedVolume]:
         """The volumes that are staged, or may be."""
         top = f"{self._plugins_dir}/kubernetes.io/csi"
-        folders = [f"{top}/{driver}/{name}" for driver in names(top) for name in names(f"{top}/{driver}")]
+        folders = [f"{top}/{driver}/{name}" for driver in names_in(top) for name in names_in(f"{top}/{driver}")]
         found = [StagedVolume(folder=one, target=f"{one}/{_STAGED}", record=known) for one in folders
                  if (known := record_file.read(one)) is not None]  # fmt: skip
-        devices = (name for name in names(devices_dir(self._plugins_dir)) if name not in (STAGING, PUBLISH))
+        devices = (name for name in names_in(devices_dir(self._plugins_dir)) if name not in (STAGING, PUBLISH))
         paths = (device_paths(self._plugins_dir, "", name) for name in devices)
         return found + [StagedVolume(folder=one.record, target=one.staging, record=known) for one in paths
                         if (known := record_file.read(one.record)) is not None]  # fmt: skip
@@ -118,7 +119,7 @@ class Records:
 
 def _file_systems(pod_dir: str) -> list[PublishedVolume]:
     top = f"{pod_dir}/volumes/{PLUGIN}"
-    folders = [f"{top}/{name}" for name in names(top)]
+    folders = [f"{top}/{name}" for name in names_in(top)]
     return [PublishedVolume(folder=one, target=f"{one}/{_MOUNT}", record=record_file.read(one)) for one in folders]
 
 
@@ -155,11 +156,3 @@ def _remove(folder: str, target: str) -> None:
 def _unlink(path: str) -> None:
     if os.path.lexists(path):
         os.unlink(path)
-
-
-def names(directory: str) -> list[str]:
-    """The entries of a directory, sorted; none if there is no directory. Raises OSError if it cannot be read."""
-    try:
-        return sorted(name for name in os.listdir(directory) if not name.startswith("."))
-    except (FileNotFoundError, NotADirectoryError):
-        return []

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.linux.directories import names_in
 from actors.shared.linux.presence import is_there
 from supervision.errors import UNREADABLE
 from supervision.state_file import NotAFileError, read_private, write_private
@@ -65,7 +66,7 @@ class DiskRecords:
         """Raises OSError when a directory or a record cannot be read."""
         found: list[Disk] = []
         for directory in self._directories():
-            names = _names(f"{self.plugins_dir}/{directory}")
+            names = names_in(f"{self.plugins_dir}/{directory}", hidden=True)
             known = [disk for name in names if name.startswith(".") and name.endswith(".json")
                      if (disk := _read(f"{self.plugins_dir}/{directory}/{name}")) is not None]  # fmt: skip
             places = {disk.place for disk in known}
@@ -80,7 +81,7 @@ class DiskRecords:
         interfaces = (
             f"{top}/{name}"
             for top in tops[:2]
-            for name in _names(f"{self.plugins_dir}/{top}")
+            for name in names_in(f"{self.plugins_dir}/{top}", hidden=True)
             if name.startswith("iface-")
         )
         return [*interfaces, *tops[2:]]
@@ -135,10 +136,3 @@ def _read(path: str) -> Disk | None:
 def _unlink(path: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(path)
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except (FileNotFoundError, NotADirectoryError):
-        return []

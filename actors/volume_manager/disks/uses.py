@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from actors.shared.linux.directories import names_in
 from actors.volume_manager.volume_paths import PLUGINS
 from supervision.errors import UNREADABLE
 from supervision.state_file import NotAFileError, read_private, write_private
@@ -44,26 +45,19 @@ class DiskUses:
     def forget(self, pod_dir: str, plugin: str) -> bool:
         """The pod uses no disk of this plugin any more. Returns whether it used one. Raises OSError."""
         folder = _folder(pod_dir, plugin)
-        names = _names(folder)
+        names = names_in(folder)
         for name in names:
             os.unlink(f"{folder}/{name}")
         return bool(names)
 
     def all(self) -> Iterator[DiskUse]:
         """Raises OSError when that cannot be seen."""
-        for uid in _names(self._pods_dir):
+        for uid in names_in(self._pods_dir):
             for plugin in (ISCSI, FC):
-                for name in _names(_folder(f"{self._pods_dir}/{uid}", plugin)):
+                for name in names_in(_folder(f"{self._pods_dir}/{uid}", plugin)):
                     if (use := self.of(f"{self._pods_dir}/{uid}", plugin, name)) is not None:
                         yield use
 
 
 def _folder(pod_dir: str, plugin: str) -> str:
     return f"{pod_dir}/{PLUGINS}/kubernetes.io~{plugin}"
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return [name for name in sorted(os.listdir(directory)) if not name.startswith(".")]
-    except (FileNotFoundError, NotADirectoryError):
-        return []

@@ -4,6 +4,7 @@
 - `tmpfs_mounts`: tmpfs for emptyDir, secret and projected volumes
 - `local_devices`: file systems on devices of this node
 - `staged_disks`: disks of a network, attached once for all pods
+- `delayed_retry`: one retry after a pause, however many failures ask for it
 - `in_use_report`: which attached volumes are in use
 - `fs_group`: ownership by the pod's fsGroup
 - `volume_objects`: objects and tokens of the API server

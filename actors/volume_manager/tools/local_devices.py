@@ -6,11 +6,13 @@ import os
 from typing import Any, Final
 
 from actors.shared.keyed_locks import KeyedLocks
+from actors.shared.linux.directories import names_in
 from actors.shared.linux.presence import is_there
 from actors.volume_manager.host.unmounts import is_mounted
 from supervision.actor import Actor
 from supervision.errors import error_text
 
+from .delayed_retry import DelayedRetry
 from .system_calls import DisposableCalls
 
 PLUGIN_DIR: Final = "kubernetes.io~local-volume"
@@ -31,7 +33,7 @@ class LocalDevices:
         self._actor, self._calls, self._pods_dir = actor, calls, pods_dir
         self._mounts_dir = f"{plugins_dir}/kubernetes.io/local-volume/mounts"
         self._locks = KeyedLocks()
-        self._retry_is_due = False
+        self._retry = DelayedRetry(actor, RETRY_SECONDS, self.release)
 
     def path(self, name: str) -> str:
         """The path at which the device of this PersistentVolume is mounted."""
@@ -52,7 +54,7 @@ class LocalDevices:
         be unmounted is retried later. The pod waits neither for that nor for a device that another pod's mount formats.
         """
         try:
-            for name in _names(self._mounts_dir):
+            for name in names_in(self._mounts_dir, hidden=True):
                 if self._is_used(name, pod_dir):
                     continue
                 async with self._locks.hold(name):
@@ -60,11 +62,11 @@ class LocalDevices:
                         await self._unmount(name)
         except OSError as problem:
             self._actor.log.warning("local volumes stay mounted: %s", problem)
-            self._retry_later()
+            self._retry.schedule()
 
     def _is_used(self, name: str, pod_dir: str) -> bool:
         """Whether any pod uses the volume. Raises OSError if that cannot be seen."""
-        others = (uid for uid in _names(self._pods_dir) if uid != os.path.basename(pod_dir))
+        others = (uid for uid in names_in(self._pods_dir, hidden=True) if uid != os.path.basename(pod_dir))
         return any(is_there(f"{self._pods_dir}/{uid}/volumes/{PLUGIN_DIR}/{name}") for uid in others)
 
     async def _unmount(self, name: str) -> None:
@@ -79,22 +81,4 @@ class LocalDevices:
             error = error_text(problem)
         if error:
             self._actor.log.warning("local volume %s stays mounted at %s: %s", name, path, error)
-            self._retry_later()
-
-    def _retry_later(self) -> None:
-        """Schedule one retry, however many volumes stay and pods end meanwhile."""
-        if not self._retry_is_due:
-            self._retry_is_due = True
-            self._actor.after(RETRY_SECONDS, self._retry)
-
-    async def _retry(self) -> None:
-        self._retry_is_due = False
-        await self.release()
-
-
-def _names(directory: str) -> list[str]:
-    """The names in the directory, [] if it does not exist. Raises OSError."""
-    try:
-        return sorted(os.listdir(directory))
-    except FileNotFoundError:
-        return []
+            self._retry.schedule()

@@ -26,6 +26,7 @@ from supervision.actor import Actor
 from supervision.errors import error_text
 from supervision.repeated_warnings import RepeatedWarnings
 
+from .delayed_retry import DelayedRetry
 from .in_use_report import InUseReport
 from .system_calls import CallFailed, DisposableCalls
 from .volume_objects import VolumeObjects
@@ -62,7 +63,7 @@ class StagedDisks:
         self._actor, self._calls, self._report, self._pods_dir = actor, calls, report, pods_dir
         self.uses, self.records = DiskUses(pods_dir), DiskRecords(plugins_dir)
         self._locks, self._warnings = KeyedLocks(), RepeatedWarnings(actor.log)
-        self._retry_is_due = False
+        self._retry = DelayedRetry(actor, RETRY_SECONDS, self.release)
         report.add(self.in_use)
 
     def in_use(self) -> set[str]:
@@ -130,7 +131,7 @@ class StagedDisks:
             unused = [disk for disk in self.records.all() if not self._is_used(disk)]
         except OSError as error:
             self._warnings.warn("", f"disks that no pod uses are looked for later: {error_text(error)}")
-            self._retry_later()
+            self._retry.schedule()
             return
         self._warnings.resolved("")
         await asyncio.gather(*(self._release(disk) for disk in unused))
@@ -145,7 +146,7 @@ class StagedDisks:
             error = error_text(failure)
         if error:
             self._warnings.warn(disk.place, f"disk {disk.place} stays attached: {error}")
-            self._retry_later()
+            self._retry.schedule()
         else:
             self._warnings.resolved(disk.place)
 
@@ -186,16 +187,6 @@ class StagedDisks:
         key = (disk.iqn, disk.interface)
         shared = {portal for other in others if (other.iqn, other.interface) == key for portal in other.portals}
         return [portal for portal in disk.portals if portal not in shared]
-
-    def _retry_later(self) -> None:
-        """Schedule one retry, however many disks stay and pods end meanwhile."""
-        if not self._retry_is_due:
-            self._retry_is_due = True
-            self._actor.after(RETRY_SECONDS, self._retry)
-
-    async def _retry(self) -> None:
-        self._retry_is_due = False
-        await self.release()
 
 
 def kind_of(disk: Disk) -> str:

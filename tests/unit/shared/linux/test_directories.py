@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from actors.shared.linux.directories import make_path, nearest_directory
+from actors.shared.linux.directories import make_path, names_in, nearest_directory
 from actors.shared.linux.removal import remove_tree
 
 
@@ -47,3 +48,14 @@ def test_the_nearest_directory_is_the_path_or_an_ancestor_of_it(tmp_path):
     assert nearest_directory(str(tmp_path)) == str(tmp_path)
     assert nearest_directory(f"{tmp_path}/a/b") == str(tmp_path)
     assert nearest_directory(f"{tmp_path}/file/b") == str(tmp_path)
+
+
+def test_the_names_in_a_directory_are_sorted_and_a_missing_one_has_none(tmp_path: Path) -> None:
+    for name in ("b", ".a", "c"):
+        (tmp_path / name).touch()
+    assert names_in(str(tmp_path)) == ["b", "c"]
+    assert names_in(str(tmp_path), hidden=True) == [".a", "b", "c"]
+    assert names_in(f"{tmp_path}/none") == names_in(f"{tmp_path}/b") == names_in(f"{tmp_path}/b/below") == []
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="symbolic links"):
+        names_in(f"{tmp_path}/loop")
