@@ -86,7 +86,7 @@ def _by_affinity(
     """The devices on a node of the mask, on other nodes only, and without nodes; each group ordered by nodes and
     names.
     """
-    if mask is None or not any(device.nodes for device in devices.values()):
+    if mask is None:
         return [], [], free
     ordered = sorted(free, key=lambda one: (devices[one].nodes, one))
     with_nodes = [one for one in ordered if devices[one].nodes]
