@@ -1,7 +1,7 @@
 """Sends lists that are too large for one message in parts.
 
-A part that is followed by another adds or changes objects. The last one names all others that there are, so that the
-receiver removes what is in neither, and needs to keep no list of its own.
+Each part adds or changes objects. The last one also names all objects that it does not contain, so that the receiver
+removes those that are in neither, and keeps no list of its own.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from supervision.message import Message
 PART_BYTES: Final = 8 << 20
 """The most bytes of the objects in one part; a single object may be larger."""
 PAUSE_SECONDS: Final = 0.25
-"""After each part: the queue, which is in the sender's memory, stays short for a receiver that handles 32 MiB/s."""
+"""The pause after each part: the queue in the sender's memory stays short if the receiver handles 32 MiB/s."""
 
 
 class MakePart(Protocol):
     def __call__(self, keys: list[str], *, more: bool) -> Message:
-        """The message with these objects, as they are now, without those that are gone. `more`: another part follows;
-        if not, it names all other objects that there are now, also those that were added since the first part."""
+        """The message with the present state of these objects, without those that are gone. `more`: another part
+        follows; the last part names all other objects that exist now, also those added since the first part."""
 
 
 class ListSender(Protocol):
-    """What is used of the actor."""
+    """The methods of an actor that are used here."""
 
     def tell(self, name: ActorName, message: Message) -> None: ...
     async def pause(self, seconds: float) -> None: ...

@@ -52,8 +52,8 @@ class PodRecord(msgspec.Struct, frozen=True, kw_only=True):
     PodLevelResources: ResourceRequirements | UnsetType | None = UNSET
     """None: it has none. Missing from a kubelet before 1.34."""
     ContainerIDs: dict[str, str] | UnsetType = UNSET
-    """For actuated resources: the instance with these resources, by container name. Another instance has those that it
-    was created with."""
+    """For actuated resources: the ID of the container with these resources, by container name. A container with another
+    ID has the resources that it was created with."""
     ResizeUnderWay: bool | UnsetType = UNSET
     """For allocated resources: the containers may have other resources than recorded."""
 

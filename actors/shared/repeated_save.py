@@ -12,23 +12,23 @@ RETRY_SECONDS: Final = 5.0
 
 
 class RepeatedSave:
-    """`save` writes the newest state, and raises OSError. `what`: names it in the log, which has one warning for each
-    row of failures."""
+    """`save` writes the newest state, and raises OSError. `what`: its name in the log, which has one warning until it
+    is written again."""
 
     def __init__(
         self, actor: Actor, save: Callable[[], None], what: str, saved_late: Callable[[], None] = lambda: None
     ) -> None:
-        """`saved_late` is called when a later try has written it."""
+        """`saved_late` is called after a retry that has written it."""
         self._actor, self._save, self._what, self._saved_late = actor, save, what, saved_late
         self._warned = self._scheduled = False
 
     def __call__(self) -> bool:
-        """Save now; whether it was written."""
+        """Save now, and retry later if that fails. Returns whether it was written."""
         try:
             self._save()
         except OSError as error:
             if not self._warned:
-                self._actor.log.warning("%s cannot be written, which is tried again: %s", self._what, error_text(error))
+                self._actor.log.warning("%s cannot be written, a retry follows: %s", self._what, error_text(error))
             self._warned = True
             self._later()
             return False

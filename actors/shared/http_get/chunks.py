@@ -9,7 +9,7 @@ _WHOLE_LINE: Final = re.compile(rb"([0-9a-fA-F]{1,16})\r\n")
 _SIZE: Final = re.compile(rb"\s*([0-9a-fA-F]{1,16})\s*(;.*)?", re.DOTALL)
 _MOST_LINE: Final = 4096
 _MOST_EXCESS: Final = 16 << 10
-"""How much longer all lines may be than 16 bytes for each chunk and twice its data."""
+"""The chunk lines may have this many bytes more than 16 for each chunk and twice its data."""
 
 
 class BodyError(Exception):
@@ -24,16 +24,16 @@ class ChunkDecoder:
         self._content, self._most = content, most
         self._left = 0
         """Bytes of this chunk that are missing."""
-        self._has_end = False
-        """The end of this chunk's line is missing."""
+        self._needs_line_end = False
+        """The chunk's data is complete, and the line end behind it has not come yet."""
         self._excess = 0
 
     def decode(self, held: bytearray) -> bool:
-        """Take from the start of `held` what can be decoded. Whether the body, or `most` bytes of it, is complete.
-        Raises BodyError."""
+        """Decode what `held` begins with, and remove it there. Returns whether the body, or `most` bytes of it, is
+        complete. Raises BodyError."""
         data, at = bytes(held), 0
         while len(self._content) < self._most:
-            if not self._left and not self._has_end:
+            if not self._left and not self._needs_line_end:
                 at = self._whole_chunks(data, at)
                 end = data.find(b"\n", at, at + _MOST_LINE)
                 if end < 0 and len(data) - at >= _MOST_LINE:
@@ -43,25 +43,25 @@ class ChunkDecoder:
                 self._left, at = self._size(data[at:end]), end + 1
                 if not self._left:
                     return True
-            if self._has_end:
+            if self._needs_line_end:
                 if len(data) < at + 2:
                     break
                 if not data.startswith(b"\r\n", at):
                     raise BodyError("malformed chunked encoding")
-                self._has_end, at = False, at + 2
+                self._needs_line_end, at = False, at + 2
             else:
                 part = data[at : at + min(self._left, self._most - len(self._content))]
                 self._content += part
                 self._left, at = self._left - len(part), at + len(part)
-                self._has_end = not self._left
+                self._needs_line_end = not self._left
                 if not part:
                     break
         del held[:at]
         return len(self._content) >= self._most
 
     def _whole_chunks(self, data: bytes, at: int) -> int:
-        """Take the chunks from there on that are whole and have nothing but their data. Returns where the next begins.
-        Many small chunks cost a loop most here."""
+        """Decode the complete chunks without extensions from `at` on. Returns the position of the next chunk. This fast
+        path is for bodies of many small chunks."""
         content, begun = self._content, at
         while found := _WHOLE_LINE.match(data, at):
             start = found.end()

@@ -10,15 +10,15 @@ from .chunks import ChunkDecoder
 from .response_bytes import ResponseBytes
 
 BODY_BYTES: Final = 10 << 10
-"""How much is read; what follows is left."""
+"""The most bytes that are read of a body."""
 _SIZE_DIGITS: Final = 16
 
 
 class ResponseBody:
-    """The bytes that were read are kept, also after an error or a cancellation."""
+    """Reads the start of a body. `content` has the bytes read so far, also after an error or a cancellation."""
 
     def __init__(self, received: ResponseBytes, *, longer: bool = True) -> None:
-        """`longer`: the start of a body is read also if a longer one than BODY_BYTES is announced."""
+        """`longer`: read the start of a body also if its announced length is above BODY_BYTES."""
         self._received, self._longer = received, longer
         self._content = bytearray()
 
@@ -47,7 +47,7 @@ class ResponseBody:
             await self._bytes(BODY_BYTES)
 
     async def _bytes(self, count: int) -> bool:
-        """Up to so many. Whether there were as many."""
+        """Read up to `count` bytes. Returns whether there were that many."""
         self._content += self._received.take(count)
         while len(self._content) < count:
             if not await self._received.more():

@@ -1,5 +1,5 @@
-"""The bytes of a response that have arrived and are not read yet. What reads them does so in bulk: a server that sends
-many short lines, or chunks, at once costs little time of the loop."""
+"""The bytes of a response that have arrived and are not parsed yet. They are parsed in bulk, so that a server that
+sends many short lines, or chunks, at once costs little time of the loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PART_BYTES: Final = 16 << 10
 
 
 class ResponseBytes:
-    """`held` is shortened at its start by who reads."""
+    """A parser removes what it has read from the start of `held`."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
@@ -23,7 +23,7 @@ class ResponseBytes:
         return bool(part)
 
     def take(self, most: int) -> bytes:
-        """Up to so many of the first bytes."""
+        """Remove and return the first bytes, at most this many."""
         part = bytes(self.held[:most])
         del self.held[:most]
         return part

@@ -14,7 +14,7 @@ CONTAINER_PORTS = "io.kubernetes.container.ports"
 CONTAINER_RESOURCES = "troupelet.io/resources"
 """Troupelet's own: the requests and limits that a container was created with, as JSON."""
 CONTAINER_RESTARTS_IN_A_ROW = "troupelet.io/restarts-in-a-row"
-"""Troupelet's own: restarts without a long run between them, for the next pause."""
+"""Troupelet's own: consecutive restarts without a long run between them, which the next back-off follows from."""
 POD_DELETION_GRACE_PERIOD = "io.kubernetes.pod.deletionGracePeriod"
 POD_TERMINATION_GRACE_PERIOD = "io.kubernetes.pod.terminationGracePeriod"
 

@@ -11,8 +11,8 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 def listener_pid(path: str, timeout: float) -> int:
-    """Its pid, that of the process that called listen(2). The kernel accepts the connection also for a process that is
-    stopped. Raises OSError: nobody listens there, or not within `timeout` seconds."""
+    """The pid of the process that called listen(2) on the socket. The kernel accepts the connection also for a stopped
+    process. Raises OSError: nobody listens there, or not within `timeout` seconds."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(timeout)
         connection.connect(path)

@@ -15,8 +15,8 @@ _ALL_USERS: Final = 2**32 - 1
 
 def foreign_part(path: str) -> str:
     """The first part of the path that belongs to another user than root and this process's, to which anybody may write,
-    or in which anybody may replace a file, with that reason; '' if there is none. Parts that do not exist yet are
-    nobody's, and links count with what they lead to. Raises OSError."""
+    or in which anybody may replace a file, with that reason; '' if there is none. Parts that do not exist yet do not
+    count; of a symlink, its target counts, too. Raises OSError."""
     given, real = os.path.abspath(path), os.path.realpath(path)
     trusted = {_ROOT, os.geteuid(), *unknown_owner()}
     parts = dict.fromkeys((*_parts(given), *_parts(real)))
@@ -24,8 +24,8 @@ def foreign_part(path: str) -> str:
 
 
 def unknown_owner(root: str = "") -> Iterator[int]:
-    """In a user namespace (KubeletInUserNamespace), the UID that stands for all users of the host that it lacks: whose
-    files these are, such as `/`, cannot be seen there. `root`: the directory with `proc`."""
+    """In a user namespace (KubeletInUserNamespace), the UID shown for every user that is not mapped into it, such as
+    the owner of `/`; nothing elsewhere. `root`: the directory with `proc`."""
     try:
         ranges = Path(f"{root}/proc/self/uid_map").read_text("ascii").splitlines()
         if sum(int(line.split()[2]) for line in ranges) < _ALL_USERS:

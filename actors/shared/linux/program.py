@@ -28,8 +28,8 @@ async def running(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run it in its own session. At the end of the block, it and the processes that it started there are killed if
-    they still run, also if it has ended before them, its pipes are closed, and it is reaped.
+    """Run the program in a session of its own. At the end of the block, the program and the processes that it started
+    in that session are killed if they still run, its pipes are closed, and it is reaped.
 
     `Process.wait` alone waits until every pipe is closed at its other end or read to its end (CPython 3.11): a process
     with its own session that inherited a pipe, or unread output, would block the actor for ever.
@@ -58,10 +58,10 @@ async def running(
 
 
 def kill(process: asyncio.subprocess.Process) -> None:
-    """Kill a process of `running` and its session's first group.
+    """Kill a process of `running` and its process group.
 
-    After the process has been reaped, its number names the group as long as that has members. A process that has the
-    number again shows that the group is gone.
+    After the process has been reaped, its pid still names the group while that has members. If another process has that
+    pid, the group is gone.
     """
     if process.returncode is not None and os.path.exists(f"/proc/{process.pid}"):
         return

@@ -35,7 +35,7 @@ def ordered(unit: str, order: Order, program: str = "", root: str = "") -> str:
 
 
 def log_of(unit: str, program: str = "", root: str = "") -> str:
-    """The command that shows the log of a service; of one that systemd does not run, what may be its file."""
+    """The command that shows the log of a service. Without systemd it shows the usual log file."""
     return f"journalctl -u {unit}" if booted(root) else f"tail {_log(program or unit)}"
 
 

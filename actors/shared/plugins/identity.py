@@ -18,7 +18,7 @@ class PluginIdentity:
         self._learnt = False
 
     def replace(self, stamp: Stamp | None) -> None:
-        """Another socket is at the path, or none: who waits for its identity learns nothing."""
+        """Another socket is at the path, or none. Callers that wait for the old one get None."""
         self._known.set()
         self._stamp, self._plugin, self._learnt = stamp, None, False
         self._known = asyncio.Event()
@@ -26,7 +26,7 @@ class PluginIdentity:
             self._known.set()
 
     def set(self, stamp: Stamp | None, plugin: Plugin | None) -> None:
-        """The plugin at the socket with that stamp has answered; None: not this time."""
+        """Record the answer of the plugin at the socket with that stamp; None: it has not answered."""
         if stamp == self._stamp:
             self._plugin = plugin
             self._known.set()

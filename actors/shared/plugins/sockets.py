@@ -23,8 +23,8 @@ def look(
     directory: str, left_out: Callable[[], None] = lambda: None, unseen: Callable[[str], None] = lambda _: None
 ) -> dict[str, Stamp]:
     """Stamp of each socket below the directory, by path, without hidden ones. `left_out` is called if the
-    directory has more entries than are read, `unseen` with each path that is there and cannot be looked at, as without
-    a free descriptor: a socket there or below it may still be there."""
+    directory has more entries than are read, `unseen` with each existing path that cannot be read, as without a free
+    descriptor: there may still be a socket at it or below it."""
     found: dict[str, Stamp] = {}
     for _, paths in _walk(directory, left_out, unseen):
         for path in paths:

@@ -34,12 +34,13 @@ POLL_SECONDS: Final = 1.0
 """Seconds between checks while the kernel does not report changes."""
 WATCHED_POLL_SECONDS: Final = 60.0
 SLOW_PAUSE_SECONDS: Final = 5.0
-"""Until a slow socket looks for a free permit again. It never queues, so a new socket at its path is seen at once."""
+"""The pause of a slow socket between two looks for a free permit. It does not queue for one, so that a new socket at
+its path is seen at once."""
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 REGISTRATIONS_A_SECOND: Final = 1.0
 BURST: Final = 10
-"""The most registrations of one plugin in a row; further ones fail, and are tried again with pauses. Each may change
-objects of the API server."""
+"""The most registrations of one plugin without a pause; further ones fail, and are tried again with pauses, because
+each may change objects of the API server."""
 MOST_NAMES: Final = 1000
 """The most plugins of which the registrations are counted."""
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
@@ -58,7 +59,7 @@ class _WatchedPath:
         self.slow = False
         """Its last registration failed, and took long."""
         self.plugin: Plugin | None = None
-        """The plugin that its handler has."""
+        """The plugin that is registered with its handler."""
 
     def replace(self, stamp: Stamp | None) -> None:
         """Another socket is at the path, or none."""
@@ -68,11 +69,12 @@ class _WatchedPath:
 
 
 class PluginWatch:
-    """`handlers` by type. Another actor, which watches the same directory, serves the types in `elsewhere`: this one
-    ignores them. It refuses a plugin of any other type. Exactly one watch of an agent refuses plugins: with `elsewhere`
-    None, a watch ignores plugins that it does not serve, and does not count the sockets.
+    """Registers the plugins of the types in `handlers`. It ignores the types in `elsewhere`, which another actor serves
+    that watches the same directory, and refuses any other type. Exactly one watch of an agent refuses plugins and
+    counts the sockets: with `elsewhere` None, a watch ignores all plugins that it does not serve.
 
-    A plugin is asked once (GetInfo): that watch asks it, and the other one learns from it (`identify`)."""
+    Only the watch that refuses plugins asks each plugin what it is (GetInfo); the other one asks that watch
+    (`identify`)."""
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class PluginWatch:
         too_large, unseen = list[str](), list[str]()
         there = look(self._directory, lambda: too_large.append(self._directory), unseen.append)
         if too_large:
-            text = "%s has more than %d directories or %d entries: what is beyond that is not looked at"
+            text = "%s has more than %d directories or %d entries: plugins beyond that are not registered"
             self._warnings.warn("too large", text % (self._directory, MOST_DIRECTORIES, MOST_ENTRIES))
         else:
             self._warnings.resolved("too large")

@@ -89,7 +89,7 @@ class Collector:
         return self._disks.with_disks(found)
 
     async def _new_sample(self, running: RunningPods) -> UsageSample:
-        """One at a time: that which is being taken is used, if it has all containers that run."""
+        """Take a sample, or wait for the one that is being taken, if that has all containers that run."""
         while self._sampling is not None and not self._sampling.done():
             found = await asyncio.shield(self._sampling)
             if not _is_incomplete(found, running):
@@ -140,8 +140,9 @@ class Collector:
         )
 
     async def _container_stats(self) -> dict[str, ContainerStats]:
-        """Without an answer only the sizes of writable layers are unknown. One shim that hangs keeps the runtime from
-        answering for all containers: it is waited for once, for a short time, and its late answer is not used."""
+        """The runtime's figures by container; {} if it does not answer in time: then only the sizes of writable layers
+        are unknown. While one shim hangs, the runtime answers for no container, so this waits for STATS_SECONDS only,
+        and for one call at a time; a late answer is not used."""
         if self._stats_call is not None and not self._stats_call.done():
             return {}
         self._stats_call = asyncio.ensure_future(self._list_container_stats())

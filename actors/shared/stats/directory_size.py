@@ -13,7 +13,7 @@ from actors.shared.linux.confined_paths import open_beneath
 
 PART: Final = 2000
 PART_SECONDS: Final = 0.01
-"""The most entries, and seconds, of one turn."""
+"""The most entries, and seconds, of one step."""
 BLOCK: Final = 512
 _MOST_PATH: Final = 4000
 """Bytes of a path that the kernel takes at once; deeper directories are opened in several steps."""
@@ -111,7 +111,7 @@ def _steps(place: str) -> Iterator[str]:
 
 
 def round_robin(walks: Iterable[Iterator[None]]) -> Iterator[None]:
-    """A step of each in turn, until all have ended."""
+    """Take a step of each walk, then the next of each, until all have ended."""
     waiting = deque(walks)
     while waiting:
         walk = waiting.popleft()

@@ -54,7 +54,7 @@ class DiskUsageCollector:
         self._measured = float("-inf")
         self._measuring: asyncio.Task[None] | None = None
         self._walked: set[str] = set()
-        """The UIDs of the pods whose measurement began since the last measurement of all, that one included."""
+        """The UIDs of the pods whose measurement began with or after the last measurement of all pods."""
 
     async def measure(self, sample: UsageSample) -> None:
         """Measure all if it is due, and otherwise the pods that are new since then.
@@ -142,7 +142,8 @@ class DiskUsageCollector:
 
 
 def store_figures(stores: list[FileSystem], whole: dict[str, Disk]) -> Disk:
-    """The figures of the runtime's first store: those of its file system, but what it uses as the runtime says."""
+    """The figures of the runtime's first store: those of its file system, except `used_bytes`, which the runtime
+    reports."""
     if not stores or stores[0].mountpoint not in whole:
         return {}
     found = dict(whole[stores[0].mountpoint])

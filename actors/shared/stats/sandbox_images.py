@@ -17,14 +17,14 @@ class SandboxStatuses(Protocol):
 
 
 class SandboxImages:
-    """Remembers the images of the sandboxes that are there."""
+    """Remembers the images of the existing sandboxes."""
 
     def __init__(self, runtime: SandboxStatuses) -> None:
         self._runtime = runtime
         self._known: dict[str, str] = {}
 
     async def of(self, sandboxes: Iterable[str]) -> dict[str, str]:
-        """By the ID of the sandbox; one whose status the runtime does not give is left out."""
+        """The images by ID of the sandbox, without those whose status the runtime does not give."""
         ids = list(dict.fromkeys(sandboxes))
         self._known = {one: self._known[one] for one in ids if one in self._known}
         unknown = [one for one in ids if one not in self._known]

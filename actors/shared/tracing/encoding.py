@@ -16,7 +16,7 @@ _FAILED: Final = otlp.Status.STATUS_CODE_ERROR
 
 
 def request(spans: Iterable[Span], resource: Attributes, scope: str, version: str) -> otlp.ExportTraceServiceRequest:
-    """`resource` identifies the agent, `scope` its part."""
+    """The spans as OTLP. `resource` identifies the agent, `scope` the part of it that made them."""
     export = otlp.ExportTraceServiceRequest()
     resource_spans = export.resource_spans.add()
     resource_spans.resource.attributes.extend(_pairs(resource))

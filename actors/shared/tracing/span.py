@@ -14,7 +14,7 @@ Attributes = Mapping[str, Value]
 
 
 class Kind(IntEnum):
-    """Numbers of OTLP."""
+    """The kind of a span, with its number in OTLP."""
 
     INTERNAL = 1
     SERVER = 2

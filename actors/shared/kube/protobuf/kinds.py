@@ -56,8 +56,8 @@ _MODULES: Final = {
 
 
 def collection_of(path: str) -> str:
-    """The collection that the path of a request is of, `v1/pods` of `/api/v1/namespaces/n/pods/p/status`; empty for one
-    that there is not."""
+    """The collection in the path of a request: `v1/pods` for `/api/v1/namespaces/n/pods/p/status`; '' if there is no
+    such collection."""
     parts = path.strip("/").split("/")
     split = 2 if parts[0] == "api" else 3
     version, rest = "/".join(parts[1:split]), parts[split:]
@@ -68,7 +68,7 @@ def collection_of(path: str) -> str:
 
 @cache
 def descriptor_of(version: str, kind: str) -> Descriptor | None:
-    """The message of a kind, such as `v1` and `PodList`; None for one that there is not."""
+    """The message of a kind, such as `v1` and `PodList`; None if there is no such kind."""
     single = kind.removesuffix("List")
     if single not in _COLLECTIONS.get(version, {}).values() and (version, kind) not in _OTHERS:
         return None

@@ -96,7 +96,7 @@ def _of_message(kind: Descriptor) -> _Read:
 
 
 def _of_items(field: Field) -> _Read:
-    """Those that one occurrence of a repeated field has: several only if they are packed numbers."""
+    """Reads the items in one occurrence of a repeated field: one, or any number of packed numbers."""
     if field.scalar is Scalar.NUMBER:
         return lambda value, budget: map(signed, numbers(value, budget))
     read_one = _of_one(field)

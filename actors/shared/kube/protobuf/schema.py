@@ -16,7 +16,7 @@ class Shape(enum.Enum):
     MANY = enum.auto()
     MAP = enum.auto()
     INLINE = enum.auto()
-    """A message whose fields JSON has one level higher."""
+    """The message's fields are, in JSON, fields of the object around it."""
 
 
 class Scalar(enum.Enum):
@@ -32,17 +32,17 @@ class Field(NamedTuple):
     """As in JSON."""
     shape: Shape
     scalar: Scalar | None
-    """Of the field, of each item, of each value of a map; None: a message."""
+    """The type of the value, of each item, or of each value of a map; None: it is a message."""
     message: Descriptor | None
     keeps_empty: bool
-    """JSON has the value as it was sent, also if it is empty."""
+    """JSON has the field also with an empty value, if it was sent."""
 
 
 class MessageSchema(NamedTuple):
     fields: dict[int, Field]
     """By number."""
     always: list[tuple[str, Any]]
-    """Fields that JSON has in any case, and their empty value."""
+    """Fields that JSON always has, with their value if none was sent."""
 
 
 _SCALARS: Final = {
@@ -86,12 +86,12 @@ def map_value(field: FieldDescriptor) -> FieldDescriptor | None:
 
 
 def _field(field: FieldDescriptor) -> Field:
-    told = map_value(field) or field
+    value = map_value(field) or field
     return Field(
         name=field.name,
         shape=_shape(field),
-        scalar=_SCALARS[told.type] if told.message_type is None else None,
-        message=told.message_type,
+        scalar=_SCALARS[value.type] if value.message_type is None else None,
+        message=value.message_type,
         keeps_empty=field.has_presence or is_always(field),
     )
 

@@ -25,11 +25,11 @@ class Written(NamedTuple):
 
 
 class _Unknown(str):
-    """The path of such a field."""
+    """The path of a field that the message does not have."""
 
 
 def write(kind: Descriptor, value: Mapping[str, Any]) -> Written:
-    """All of `value` but kind and apiVersion, which the envelope has."""
+    """Write `value` without its kind and apiVersion, which are in the envelope."""
     message = GetMessageClass(kind)()
     found = list(_fill(message, {name: one for name, one in value.items() if name not in ("kind", "apiVersion")}, ""))
     unknown = [str(path) for path in found if isinstance(path, _Unknown)]
@@ -58,13 +58,13 @@ def _fill(message: Message, value: object, path: str) -> Iterator[str]:
 
 
 class _Place(NamedTuple):
-    """Where the message has a field of JSON."""
+    """The position in the message of a field of JSON."""
 
     within: tuple[str, ...]
-    """The inline messages that it is in."""
+    """Names of the inline messages around it, the outermost first."""
     field: FieldDescriptor
     map_value: FieldDescriptor | None
-    """Of each entry, if it is a map."""
+    """The field of each entry's value; None: it is no map."""
 
 
 @cache
