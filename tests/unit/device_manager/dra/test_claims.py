@@ -137,6 +137,15 @@ def test_adding_and_removing_a_pod_changes_only_its_own_part(claims: Claims, inf
     assert used.not_used_by(info.key, pod).by_key[info.key].pods == (known or info).pods - {pod}
 
 
+def test_a_pod_has_the_claims_that_it_uses_and_no_others() -> None:
+    other = ClaimInfo(uid="claim-2", name="two", namespace="shop", pods=frozenset({"pod-1", "pod-2"}), drivers={})
+    unused = ClaimInfo(uid="claim-3", name="three", namespace="shop", drivers={})
+    claims = Claims({one.key: one for one in (ONE, other, unused)})
+    assert claims.of_pod("pod-1") == [ONE, other]
+    assert claims.of_pod("pod-2") == [other]
+    assert claims.of_pod("pod-3") == []
+
+
 def test_prepared_claims_are_counted_by_driver_and_as_a_whole() -> None:
     claims = Claims({ONE.key: ONE})
     assert claims.in_use() == {"<any>": 0}

@@ -116,6 +116,34 @@ def test_the_file_of_the_termination_message_is_the_one_mounted_there(path: str,
     assert conversion.container_of(status).message_file == found
 
 
+@pytest.mark.parametrize(
+    ("reported", "name"),
+    [
+        (cri.SIGNAL_SIGTERM, "SIGTERM"),
+        (cri.SIGNAL_SIGRTMINPLUS1, "SIGRTMIN+1"),
+        (cri.SIGNAL_SIGRTMAXMINUS14, "SIGRTMAX-14"),
+        (cri.SIGNAL_RUNTIME_DEFAULT, ""),
+        (9999, ""),
+    ],
+)
+def test_the_stop_signal_has_the_name_of_the_api(reported: int, name: str) -> None:
+    status = cri.ContainerStatus.FromString(
+        cri.ContainerStatus(id="i").SerializeToString() + stop_signal_field(reported)
+    )
+    assert conversion.container_of(status).stop_signal == name
+
+
+def stop_signal_field(number: int) -> bytes:
+    """The field as a runtime sends it: no enum of this version may name the number."""
+    tag = cri.ContainerStatus.DESCRIPTOR.fields_by_name["stop_signal"].number << 3
+    found = b""
+    for value in (tag, number):
+        while value > 0x7F:
+            found, value = found + bytes([value & 0x7F | 0x80]), value >> 7
+        found += bytes([value])
+    return found
+
+
 def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
     assert conversion.container_state(17) is CriContainerState.UNKNOWN
 

@@ -17,6 +17,7 @@ from actors.shared.kube.resource_claims import (
     claim_names,
     claim_uses,
     has_claims,
+    without_claimed,
 )
 
 DIRECT = {"name": "gpu", "resourceClaimName": "shared-gpu"}
@@ -114,6 +115,21 @@ def test_a_container_uses_the_requests_mapped_to_its_extended_resources() -> Non
     container = wanted.spec.containers[0]
     assert claim_uses(wanted, container, extended=True) == [ClaimUse("web-extended", "container-0-request-0")]
     assert claim_uses(wanted, container, extended=False) == []
+
+
+def test_what_a_claim_provides_is_left_out_of_the_requests_of_every_kind_of_container() -> None:
+    both = {"vendor.example/gpu": "2", "cpu": "1"}
+    containers = [{"name": name, "image": "i", "resources": {"requests": both, "limits": both}} for name in "ci"]
+    mappings = [{**MAPPING, "containerName": name} for name in "ci"]
+    given = {
+        "metadata": {"name": "web"},
+        "spec": {"containers": containers[:1], "initContainers": containers[1:]},
+        "status": {"extendedResourceClaimStatus": {**EXTENDED, "requestMappings": mappings}},
+    }
+    found = without_claimed(decode_pod(encode(given))).spec
+    assert [one.name for one in (*found.containers, *found.initContainers)] == ["c", "i"]
+    for one in (*found.containers, *found.initContainers):
+        assert one.resources.requests == one.resources.limits == {"cpu": "1"}
 
 
 def test_a_claim_that_is_allocated_and_reserved_for_the_pod_may_be_used() -> None:

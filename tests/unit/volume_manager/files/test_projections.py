@@ -11,12 +11,15 @@ import msgspec
 import pytest
 
 from actors.api_clients.kube_client.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
-from actors.shared.kube.codec import decode_pod
+from actors.shared.kube.codec import decode, decode_pod, encode
+from actors.shared.kube.credential_sources import ClusterTrustBundleProjection
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import VolumeProjection
 from actors.volume_manager.files.content_error import ContentError
 from actors.volume_manager.files.downward_fields import File
-from actors.volume_manager.files.projections import Content, PodTokenRequest, files, only_user, tokens_of
+from actors.volume_manager.files.projections import Content, PodTokenRequest, bundles_of, files, only_user, tokens_of
 from actors.volume_manager.files.service_tokens import ServiceTokens
+from actors.volume_manager.files.trust_anchors import BundleQuery
 from actors.volume_manager.types.api_files import ApiFiles
 from actors.volume_manager.types.base import PodContext, RejectedVolume
 from actors.volume_manager.types.registry import plan
@@ -287,3 +290,12 @@ async def test_a_clock_that_went_back_and_a_pod_that_is_gone_cost_the_token() ->
     server.now += 5
     server.tokens.forget("u")
     assert server.tokens.due(WANTED)
+
+
+def test_trust_bundles_are_queried_once_each_and_not_for_a_source_that_names_none() -> None:
+    bundles = [{"name": "a"}, {"signerName": "s.example/x"}, {"name": "a", "path": "other"}, {"path": "none"}]
+    sources = [
+        VolumeProjection(clusterTrustBundle=decode(encode(one), ClusterTrustBundleProjection)) for one in bundles
+    ]
+    found = bundles_of([*sources, VolumeProjection()])
+    assert found == [BundleQuery(name="a"), BundleQuery(signer="s.example/x")]
