@@ -4,6 +4,7 @@ actor.py                  the actor: receives messages, and passes them to its p
 admission/                which pods count on this node, and which are refused
 cgroups/                  cgroups of pods, QoS tiers and the host's reserved parts
 resizes/                  resizes of pods in place, and the records of what pods are allocated
+context.py                what the parts share: actor, agent, node resources, warnings
 node_resources.py         capacity and allocatable of the node
 topology/                 the topology manager: aligns CPUs, memory and devices of a container, or of a pod
 cpu/                      the CPU manager: CPUs of their own for containers of Guaranteed pods that ask for whole CPUs

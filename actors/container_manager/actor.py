@@ -25,12 +25,14 @@ from .admission.admission_gate import AdmissionGate
 from .admission.counted_pods import CountedPods
 from .admission.ledger import Ledger
 from .admission.node_state import NodeView
+from .admission.parts import AdmissionParts
 from .admission.pod_admission import PodAdmission
 from .admission.preemption import Preemption
 from .admission.resize_admission import ResizeAdmission
 from .admission.running_pods import RunningPods
 from .cgroups.cgroup_manager import CgroupManager
 from .cgroups.pod_limits import rules_of
+from .context import ManagerContext
 from .hardware_setup import pod_hardware, prepare_state
 from .messages import (
     ActuatedResources,
@@ -86,14 +88,10 @@ class ContainerManager(Actor):
         self._ledger, self._inventory = Ledger(), PodInventory()
         self._gate = AdmissionGate(self, agent, self._ledger, self._inventory)
         self._cgroups = CgroupManager(
-            self,
-            agent,
-            totals,
+            ManagerContext(self, agent, totals, warnings, self._host),
             self._ledger,
             self._inventory,
-            warnings,
             found=self._gate.cgroups_found,
-            host=self._host,
             call=call or SystemBus().call,
         )
         preemption = Preemption(self, self._ledger, self._gate)
@@ -101,16 +99,13 @@ class ContainerManager(Actor):
         records = PodResourceRecords(StateFiles.of(self, agent))
         await prepare_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
-        self._counted = CountedPods(
-            self.log, self._ledger, records, self._cgroups, self._gate, self._hardware, preemption, resizes
-        )
         rules = rules_of(config, totals.capacity)
+        parts = AdmissionParts(self.log, rules, self._gate, preemption, self._cgroups, self._hardware)
+        self._counted = CountedPods(parts, self._ledger, records, resizes)
         node = NodeView(config, totals.allocatable, self._ledger, self._gate)
-        self._admission = PodAdmission(
-            self.log, rules, node, self._cgroups, self._gate, self._hardware, preemption, self._counted
-        )
-        self._running_pods = RunningPods(self.log, rules, self._cgroups, self._hardware, resizes, self._counted)
-        self._resizes = ResizeAdmission(rules, self._cgroups, resizes, self._counted)
+        self._admission = PodAdmission(parts, node, self._counted)
+        self._running_pods = RunningPods(parts, resizes, self._counted)
+        self._resizes = ResizeAdmission(parts, resizes, self._counted)
         self._user_namespaces = PodUserNamespaces(agent, self._inventory, totals.allocatable["pods"])
         self._cgroups.start()
         resizes.start()

@@ -3,6 +3,7 @@
 pod_admission.py       answers AdmitPod; the checks are in actors/shared/admission
 running_pods.py        answers CountRunningPod: pods that were admitted before, without checks
 resize_admission.py    answers ResizePod; decided in ../resizes
+parts.py               the parts that the three have in common, as one value
 candidate.py           reads the pod of a question; node_state.py: the node for the checks
 admission_gate.py      holds a pod back until the other actors' reports are there
 startup_hold.py        after a restart, new pods wait for the running ones

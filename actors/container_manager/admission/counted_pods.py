@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import Final
 
@@ -15,17 +14,14 @@ from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.pod_inventory import PodInventory
 from supervision.errors import error_text
 
-from ..cgroups.cgroup_manager import CgroupManager
-from ..cgroups.pod_limits import Rules, larger, pod_limits
+from ..cgroups.pod_limits import larger, pod_limits
 from ..cgroups.systemd_slices import SliceError
 from ..messages import ActuatedResources, AdmissionFailed, PodAdmitted
 from ..resizes.pod_resizes import REMOVED, TERMINATED, PodResizes, at_least
 from ..resizes.pod_resource_records import PodResourceRecords
-from ..topology.pod_hardware import PodHardware
-from .admission_gate import AdmissionGate
 from .ledger import Ledger
+from .parts import AdmissionParts
 from .pending_admissions import PendingAdmission, PendingAdmissions
-from .preemption import Preemption
 
 WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
@@ -41,17 +37,14 @@ class CountedPods:
 
     def __init__(
         self,
-        log: logging.Logger,
+        parts: AdmissionParts,
         ledger: Ledger,
         records: PodResourceRecords,
-        cgroups: CgroupManager,
-        gate: AdmissionGate,
-        hardware: PodHardware,
-        preemption: Preemption,
         resizes: PodResizes,
     ) -> None:
-        self._log, self._ledger, self._records, self._cgroups = log, ledger, records, cgroups
-        self._gate, self._hardware, self._preemption, self._resizes = gate, hardware, preemption, resizes
+        self._log, self._rules, self._gate, self._preemption = parts.log, parts.rules, parts.gate, parts.preemption
+        self._cgroups, self._hardware = parts.cgroups, parts.hardware
+        self._ledger, self._records, self._resizes = ledger, records, resizes
         self.pending = PendingAdmissions()
 
     def __contains__(self, uid: str) -> bool:
@@ -102,14 +95,14 @@ class CountedPods:
             return AdmissionFailed(uid, f"its resources are not kept: {error_text(error)}")
         return answer
 
-    def during_resize(self, uid: str, pod: Pod, demand: Demand, rules: Rules) -> tuple[Demand, CgroupLimits]:
+    def during_resize(self, uid: str, pod: Pod, demand: Demand) -> tuple[Demand, CgroupLimits]:
         """The demand and limits of a running pod: while a resize is under way, the larger of those before and after
         it. The kernel refuses less than what its containers have, or ends them (memory, cgroup v2). Raises
         QuantityError."""
-        before, limits = self._records.still_has(uid, pod), pod_limits(pod, rules)
+        before, limits = self._records.still_has(uid, pod), pod_limits(pod, self._rules)
         if before is pod:
             return demand, limits
-        return at_least(demand, demand_of(uid, before)), larger(limits, pod_limits(before, rules))
+        return at_least(demand, demand_of(uid, before)), larger(limits, pod_limits(before, self._rules))
 
     def withdraw(self, uid: str, why: str = TERMINATED) -> None:
         """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""

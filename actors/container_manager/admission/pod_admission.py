@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,17 +17,14 @@ from actors.shared.linux.cgroup_limits import CgroupLimits
 from supervision.actor import AskError
 from supervision.errors import error_text
 
-from ..cgroups.cgroup_manager import CgroupManager
-from ..cgroups.pod_limits import Rules
 from ..messages import AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
-from ..topology.pod_hardware import PodHardware
 from ..topology.provider import AllocationError
-from .admission_gate import AdmissionGate
 from .candidate import read_candidate
 from .counted_pods import WITHDRAWN, CountedPods, is_uid
 from .node_state import NodeView
+from .parts import AdmissionParts
 from .pending_admissions import PendingAdmission
-from .preemption import Preemption, StillEnding
+from .preemption import StillEnding
 
 PREEMPTS: Final = "pods that make room have not ended yet"
 
@@ -40,18 +36,13 @@ class PodAdmission:
 
     def __init__(
         self,
-        log: logging.Logger,
-        rules: Rules,
+        parts: AdmissionParts,
         node: NodeView,
-        cgroups: CgroupManager,
-        gate: AdmissionGate,
-        hardware: PodHardware,
-        preemption: Preemption,
         counted: CountedPods,
     ) -> None:
-        self._log, self._rules, self._node, self._cgroups, self._gate = log, rules, node, cgroups, gate
-        self._hardware, self._preemption, self._counted = hardware, preemption, counted
-        self._pending = counted.pending
+        self._log, self._rules, self._gate, self._preemption = parts.log, parts.rules, parts.gate, parts.preemption
+        self._cgroups, self._hardware = parts.cgroups, parts.hardware
+        self._node, self._counted, self._pending = node, counted, counted.pending
 
     async def admit(self, message: AdmitPod) -> Answer:
         with self._pending.start(message.uid) as admission:
@@ -62,7 +53,7 @@ class PodAdmission:
         try:
             candidate, limits = read_candidate(uid, message.pod, self._rules)
             if message.running:
-                demand, limits = self._counted.during_resize(uid, candidate.pod, candidate.demand, self._rules)
+                demand, limits = self._counted.during_resize(uid, candidate.pod, candidate.demand)
                 candidate = replace(candidate, demand=demand)
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")

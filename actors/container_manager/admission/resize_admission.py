@@ -6,27 +6,27 @@ from actors.shared.admission.request import demand_of
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.quantity import QuantityError
 
-from ..cgroups.cgroup_manager import CgroupManager
-from ..cgroups.pod_limits import Rules, larger, pod_limits
+from ..cgroups.pod_limits import larger, pod_limits
 from ..messages import AdmissionFailed, PodAdmitted, PodRejected, ResizePod
 from ..resizes.pod_resizes import PodResizes
 from ..resizes.resize_queue import WaitingResize
 from .counted_pods import WITHDRAWN, CountedPods
+from .parts import AdmissionParts
 
 
 class ResizeAdmission:
     """The pod's cgroup gets the larger of both limits, and of those that its containers still have; its worker shrinks
     it once the containers are resized."""
 
-    def __init__(self, rules: Rules, cgroups: CgroupManager, resizes: PodResizes, counted: CountedPods) -> None:
-        self._rules, self._cgroups, self._resizes, self._counted = rules, cgroups, resizes, counted
+    def __init__(self, parts: AdmissionParts, resizes: PodResizes, counted: CountedPods) -> None:
+        self._rules, self._cgroups, self._resizes, self._counted = parts.rules, parts.cgroups, resizes, counted
 
     async def resize(self, message: ResizePod) -> PodAdmitted | PodRejected | AdmissionFailed:
         uid, rules = message.uid, self._rules
         try:
             pod, before = decode_pod(message.pod), decode_pod(message.before)
             demand = demand_of(uid, pod)
-            _, limits = self._counted.during_resize(uid, pod, demand, rules)
+            _, limits = self._counted.during_resize(uid, pod, demand)
             limits = larger(limits, pod_limits(before, rules))
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 
-from ..cgroups.cgroup_manager import CgroupManager
-from ..cgroups.pod_limits import Rules
 from ..messages import CountRunningPod
 from ..resizes.pod_resizes import PodResizes
-from ..topology.pod_hardware import PodHardware
 from ..topology.provider import AllocationError
 from .candidate import read_candidate
 from .counted_pods import CountedPods
+from .parts import AdmissionParts
 
 
 class RunningPods:
@@ -24,21 +20,18 @@ class RunningPods:
 
     def __init__(
         self,
-        log: logging.Logger,
-        rules: Rules,
-        cgroups: CgroupManager,
-        hardware: PodHardware,
+        parts: AdmissionParts,
         resizes: PodResizes,
         counted: CountedPods,
     ) -> None:
-        self._log, self._rules, self._cgroups = log, rules, cgroups
-        self._hardware, self._resizes, self._counted = hardware, resizes, counted
+        self._log, self._rules, self._cgroups, self._hardware = parts.log, parts.rules, parts.cgroups, parts.hardware
+        self._resizes, self._counted = resizes, counted
 
     async def count(self, message: CountRunningPod) -> None:
         with self._counted.pending.start(message.uid) as admission:
             try:
                 candidate, _ = read_candidate(message.uid, message.pod, self._rules)
-                demand, limits = self._counted.during_resize(message.uid, candidate.pod, candidate.demand, self._rules)
+                demand, limits = self._counted.during_resize(message.uid, candidate.pod, candidate.demand)
             except (ObjectError, QuantityError) as error:
                 self._log.warning("pod %s is not counted, as it cannot be read: %s", message.uid, error)
                 return

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from actors.shared.admission.request import Demand
-from actors.shared.config.agent import Agent
 from actors.shared.linux import cgroup_tree
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.system_bus import Call
 from actors.shared.pod_inventory import PodInventory
-from supervision.actor import Actor
-from supervision.repeated_warnings import RepeatedWarnings
 
 from ..admission.ledger import Ledger
-from ..node_resources import NodeResourceTotals, pods_memory
+from ..context import ManagerContext
+from ..node_resources import pods_memory
 from .cgroup_driver import CgroupDriverChoice
-from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
 from .node_allocatable import ENFORCE_SECONDS, NodeAllocatableCgroups
@@ -30,30 +27,26 @@ class CgroupManager:
 
     def __init__(
         self,
-        actor: Actor,
-        agent: Agent,
-        totals: NodeResourceTotals,
+        context: ManagerContext,
         ledger: Ledger,
         inventory: PodInventory,
-        warnings: RepeatedWarnings,
         *,
         found: Callable[[frozenset[str]], None],
-        host: str,
         call: Call,
     ) -> None:
-        """`found` gets the UIDs of the pods that have cgroups, each time the driver is chosen. `host`: the root
-        directory of a fake host; `call` calls systemd. Raises CgroupError."""
-        self._actor, self._enabled = actor, agent.config.cgroupsPerQOS
-        tree = cgroup_tree.find(host)
+        """`found` gets the UIDs of the pods that have cgroups, each time the driver is chosen. `call` calls systemd.
+        Raises CgroupError."""
+        self._actor, agent, tree = context.actor, context.agent, cgroup_tree.find(context.host)
+        self._enabled, actor = agent.config.cgroupsPerQOS, context.actor
         actor.metrics.gauge("kubelet_cgroup_version", tree.version)
         self._cgroups = cgroups = PodCgroups(tree, agent.cgroup_root, call, measured=self._observe_seconds)
-        memory = pods_memory(totals.capacity, agent.config)
-        self._tiers = QosTiers(actor, agent.config, cgroups, ledger, memory, warnings)
-        allocatable = NodeAllocatableCgroups(actor, agent, tree, cgroups, self._tiers, totals, warnings)
-        driver = CgroupDriverChoice(actor, agent, host)
+        memory = pods_memory(context.totals.capacity, agent.config)
+        self._tiers = QosTiers(actor, agent.config, cgroups, ledger, memory, context.warnings)
+        allocatable = NodeAllocatableCgroups(context, tree, cgroups, self._tiers)
+        driver = CgroupDriverChoice(actor, agent, context.host)
         self._setup = CgroupSetup(actor, agent, cgroups, driver, allocatable, found)
         self._removal = CgroupRemoval(actor, cgroups, ledger)
-        self._orphans = OrphanedCgroups(actor, cgroups, ledger, inventory, self._removal, CgroupLock(host), warnings)
+        self._orphans = OrphanedCgroups(context, cgroups, ledger, inventory, self._removal)
 
     def _observe_seconds(self, operation: str, seconds: float) -> None:
         metric = "kubelet_cgroup_manager_duration_seconds"

@@ -6,18 +6,16 @@ import time
 from typing import Final, Literal
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
-from actors.shared.config.agent import Agent
 from actors.shared.kube.go_text import quoted
 from actors.shared.kube.huge_pages import is_huge_pages, page_size
 from actors.shared.linux.cgroup_files import CgroupError
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupTree
-from supervision.actor import Actor
 from supervision.process_messages import ServiceState
 from supervision.protocol import FORK_SERVER
-from supervision.repeated_warnings import RepeatedWarnings
 
-from ..node_resources import PIDS, NodeResourceTotals, enforced
+from ..context import ManagerContext
+from ..node_resources import PIDS, enforced
 from .pod_cgroups import PodCgroups
 from .pod_limits import milli_to_shares
 from .qos_tiers import QosTiers
@@ -34,20 +32,18 @@ class NodeAllocatableCgroups:
 
     def __init__(
         self,
-        actor: Actor,
-        agent: Agent,
+        context: ManagerContext,
         tree: CgroupTree,
         cgroups: PodCgroups,
         tiers: QosTiers,
-        totals: NodeResourceTotals,
-        warnings: RepeatedWarnings,
     ) -> None:
-        self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
+        agent, totals = context.agent, context.totals
+        self._actor, self._agent, self._tree, self._cgroups, self._tiers = context.actor, agent, tree, cgroups, tiers
         pids = {} if totals.pids is None else {PIDS: totals.pids}
         # systemd removes limits that it does not know; the static policy keeps the CPUs of containers by itself
         cpus = totals.cpus if agent.config.cpuManagerPolicy == "none" else None
         self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config), cpus)
-        self._warnings = warnings
+        self._warnings = context.warnings
         self._reported = set[str]()
         """The limits that an event of the node has already reported."""
         self._last_report: str | None = None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.pod_inventory import PodInventory
-from supervision.actor import Actor
 from supervision.errors import error_text
-from supervision.repeated_warnings import RepeatedWarnings
 
 from ..admission.ledger import Ledger
+from ..context import ManagerContext
 from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .pod_cgroups import PodCgroups
@@ -24,16 +23,14 @@ class OrphanedCgroups:
 
     def __init__(
         self,
-        actor: Actor,
+        context: ManagerContext,
         cgroups: PodCgroups,
         ledger: Ledger,
         inventory: PodInventory,
         removal: CgroupRemoval,
-        lock: CgroupLock,
-        warnings: RepeatedWarnings,
     ) -> None:
-        self._actor, self._cgroups, self._ledger, self._inventory = actor, cgroups, ledger, inventory
-        self._removal, self._lock, self._warnings = removal, lock, warnings
+        self._actor, self._cgroups, self._ledger, self._inventory = context.actor, cgroups, ledger, inventory
+        self._removal, self._lock, self._warnings = removal, CgroupLock(context.host), context.warnings
         self._suspected: set[str] = set()
         self._another_look_is_due = False
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actors.container_manager.cgroups.orphaned_cgroups import OrphanedCgroups
+from actors.container_manager.context import ManagerContext
 from supervision.repeated_warnings import RepeatedWarnings
 
 
@@ -35,7 +36,8 @@ def test_while_cgroups_cannot_be_read_one_more_look_is_due_however_often_they_ar
     host: Any = Unreadable()
     nobody: Any = None
     warnings = RepeatedWarnings(logging.getLogger("container_manager"))
-    orphans = OrphanedCgroups(actor, host, nobody, host, nobody, nobody, warnings)
+    context = ManagerContext(actor, nobody, nobody, warnings)
+    orphans = OrphanedCgroups(context, host, nobody, host, nobody)
     for _ in range(50):
         orphans.look()
     assert len(actor.due) == 1
