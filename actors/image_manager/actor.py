@@ -29,7 +29,7 @@ from .built_images import BuiltImages
 from .credential_lookup import CredentialLookup
 from .credential_plugins import CredentialPlugins
 from .garbage_collection import Thresholds
-from .image_collector import ImageCollector
+from .image_collector import CollectionRules, ImageCollector
 from .image_pulls import ImagePulls
 from .messages import (
     EnsureImage,
@@ -91,11 +91,13 @@ class ImageManager(Actor):
             self,
             self._client,
             self._tracer,
-            thresholds,
+            CollectionRules(
+                thresholds,
+                running=lambda: running_containers(config.cgroupRoot),
+                kept=BuiltImages(agent.managed_runtime_dir if agent.managed_runtime else "").ids,
+            ),
             records,
             node_name,
-            running=lambda: running_containers(config.cgroupRoot),
-            kept=BuiltImages(agent.managed_runtime_dir if agent.managed_runtime else "").ids,
         )
         self._collector.start()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime

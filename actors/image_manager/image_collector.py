@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Final, cast
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, node_event
@@ -29,6 +30,17 @@ _AT_ONCE: Final = 16
 _STATFS: Final = "actors.image_manager.image_collector:disk_of"
 
 
+@dataclass(frozen=True)
+class CollectionRules:
+    """Which images may be removed. The functions raise OSError: nothing is removed then."""
+
+    thresholds: Thresholds
+    running: Callable[[], set[str]] = set
+    """The IDs of the containers and sandboxes that have a process."""
+    kept: Callable[[], Collection[str]] = tuple
+    """The IDs of images that are never removed."""
+
+
 class ImageCollector:
     """Keeps the records of use for the collection."""
 
@@ -37,19 +49,14 @@ class ImageCollector:
         actor: Actor,
         client: CriClient,
         tracer: Tracer,
-        thresholds: Thresholds,
-        records: PullRecords | None = None,
-        node_name: str = "",
-        clock: Callable[[], float] = time.monotonic,
-        running: Callable[[], set[str]] = set,
-        kept: Callable[[], Collection[str]] = tuple,
+        rules: CollectionRules,
+        records: PullRecords | None,
+        node_name: str,
     ) -> None:
-        """`node_name` is empty for a standalone agent. `running`: the IDs of the containers and sandboxes that have a
-        process. `kept`: the IDs of images that are never collected. Both raise OSError: nothing is collected
-        then."""
-        self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
-        self._running, self._kept = running, kept
-        self._clock, self._started_at = clock, clock()
+        """`records`: None if there are none. `node_name` is empty for a standalone agent."""
+        self._actor, self._client, self._tracer = actor, client, tracer
+        self._thresholds, self._running, self._kept = rules.thresholds, rules.running, rules.kept
+        self._clock, self._started_at = time.monotonic, time.monotonic()
         self._pulls, self._node_name = records, node_name
         self._records: dict[str, ImageRecord] = {}
         self._failures = 0
