@@ -108,17 +108,19 @@ class ApiActor(Actor):
             await self._use(access)
 
     async def _use(self, access: ServerAccess) -> None:
-        from actors.shared.api.client import ApiClient
+        from actors.shared.api.client import ApiClient, ClientTelemetry
         from actors.shared.api.plugin_metrics import PluginMetrics
 
         if self.client is None:
             self.client = ApiClient(
                 access,
                 content_type=self.agent.config.contentType,
-                observe=self._observe,
-                warned=self._log_server_warning,
-                tracer=start_tracer(self, self.agent.config.tracing, self.agent.node_name),
-                plugin_metrics=PluginMetrics(self.metrics),
+                telemetry=ClientTelemetry(
+                    self._observe,
+                    self._log_server_warning,
+                    start_tracer(self, self.agent.config.tracing, self.agent.node_name),
+                    PluginMetrics(self.metrics),
+                ),
                 **self.limits(),
             )
             self.log.info("API server %s, by %s", access.server, access.source)

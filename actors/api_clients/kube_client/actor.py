@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
@@ -112,7 +113,7 @@ class KubeClient(ApiActor):
             "/api/v1/pods",
             f"spec.nodeName={name}",
             self.pods,
-            policy=PODS_BACKOFF,
+            backoff=PODS_BACKOFF,
             on_restored=self._start_over,
         )
         self._follow_collection("node", "/api/v1/nodes", f"metadata.name={name}", self.node)
@@ -121,13 +122,24 @@ class KubeClient(ApiActor):
     async def on_renewed(self) -> None:
         self._wake()
 
-    def _follow_collection(self, name: str, path: str, fields: str, store: Store, **more: Any) -> None:
+    def _follow_collection(
+        self,
+        name: str,
+        path: str,
+        fields: str,
+        store: Store,
+        *,
+        backoff: BackoffPolicy | None = None,
+        on_restored: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
         """Start the reflector of a collection, if it does not run; it stays when the credentials change."""
-        from actors.shared.api.reflector import Reflector
+        from actors.shared.api.reflector import FollowedCollection, Reflector, ReflectorTimes
 
         if name not in self._reflectors and self.client is not None:
             query = {"fieldSelector": fields} if fields else {}
-            self._reflectors[name] = reflector = Reflector(self.client, path, query, store, **more)
+            followed, times = FollowedCollection(path, query), ReflectorTimes(backoff) if backoff is not None else None
+            reflector = Reflector(self.client, followed, store, times=times, on_restored=on_restored)
+            self._reflectors[name] = reflector
             self.start_task(reflector.run(), f"watch {name}")
 
     def _follow_of_node(self, name: str, path: str, store: Store) -> None:

@@ -124,14 +124,15 @@ class CachedObject:
     def follow(self) -> None:
         """Start the watch, unless it runs or the object is immutable."""
         if self._watch is None and self._owner.client is not None and not self.immutable:
-            from actors.shared.api.reflector import Reflector
+            from actors.shared.api.reflector import FollowedCollection, Reflector, ReflectorTimes
 
             query = {"fieldSelector": f"metadata.name={selector_value(self.ref.name)}"}
             self._answered.clear()
-            path = collection_path(self.ref)
-            reflector = Reflector(
-                self._owner.client, path, query, self, permits=self._owner.permits, watch_seconds=WATCH_SECONDS
+            followed, times = (
+                FollowedCollection(collection_path(self.ref), query),
+                ReflectorTimes(watch_seconds=WATCH_SECONDS),
             )
+            reflector = Reflector(self._owner.client, followed, self, times=times, permits=self._owner.permits)
             self._watch = reflector, self._owner.start_task(reflector.run(), f"watch {self.ref.kind}")
 
     def wake(self) -> None:

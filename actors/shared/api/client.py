@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from typing import Final
 
 import httpcore
@@ -50,6 +51,18 @@ QUIET_SECONDS: Final = 150.0
 """A watch that is silent for this long is closed (the server sends a bookmark each minute)."""
 
 
+@dataclass(frozen=True)
+class ClientTelemetry:
+    """Who learns of a client's requests."""
+
+    observe: Observer = lambda observation: None
+    """Called after each request."""
+    warned: Callable[[str], None] = lambda text: None
+    """Called with each warning in an answer."""
+    tracer: Tracer = OFF
+    plugin_metrics: PluginMetrics = field(default_factory=PluginMetrics)
+
+
 class ApiClient:
     """A client of one server: calls, repeated once where that is safe, and watches, at the client's rate."""
 
@@ -61,20 +74,15 @@ class ApiClient:
         burst: int = 0,
         timeout: float = 10.0,
         content_type: str = JSON,
-        user_agent: str = USER_AGENT,
-        observe: Observer = lambda observation: None,
-        warned: Callable[[str], None] = lambda text: None,
-        tracer: Tracer = OFF,
-        plugin_metrics: PluginMetrics | None = None,
+        telemetry: ClientTelemetry | None = None,
     ) -> None:
-        """`content_type`: what objects travel as; callers have JSON in any case. `observe` is called after each
-        request, `warned` with each warning in an answer."""
+        """`content_type`: what objects travel as; callers have JSON in any case."""
         self._media = MediaTypes(content_type)
         self._timeout = scaled(timeout)
         self._limit = TokenBucket(qps, burst)
-        self._observe, self._warned = observe, warned
-        self.plugin_metrics = plugin_metrics or PluginMetrics()
-        self._transport = ApiTransport(access, user_agent, tracer, self.plugin_metrics)
+        telemetry = telemetry or ClientTelemetry()
+        self._observe, self._warned, self.plugin_metrics = telemetry.observe, telemetry.warned, telemetry.plugin_metrics
+        self._transport = ApiTransport(access, USER_AGENT, telemetry.tracer, telemetry.plugin_metrics)
 
     @property
     def access(self) -> ServerAccess:

@@ -16,6 +16,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import msgspec
@@ -124,30 +125,43 @@ class RestoreCheck:
         self._before = ""
 
 
+@dataclass(frozen=True)
+class FollowedCollection:
+    """The collection at `path`, filtered by `query` (fieldSelector, labelSelector)."""
+
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReflectorTimes:
+    """`watch_seconds`: the range of a watch's timeout."""
+
+    backoff: BackoffPolicy = BACKOFF
+    watch_seconds: tuple[int, int] = WATCH_SECONDS
+    rng: random.Random = field(default_factory=random.Random)
+
+
 class Reflector:
-    """Follows the collection at `path`, filtered by `query` (fieldSelector, labelSelector)."""
+    """Follows a collection."""
 
     def __init__(
         self,
         client: ApiClient,
-        path: str,
-        query: Mapping[str, str],
+        collection: FollowedCollection,
         store: Store,
         *,
-        policy: BackoffPolicy = BACKOFF,
-        rng: random.Random | None = None,
+        times: ReflectorTimes | None = None,
         permits: asyncio.Semaphore | None = None,
-        watch_seconds: tuple[int, int] = WATCH_SECONDS,
         on_restored: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once;
-        `watch_seconds`: the range of a watch's timeout. With `on_restored` it lists again after each outage of the
-        server, and calls it with the reason when the list is older than what was seen before; an ApiError that it
-        raises refuses the list."""
+        """`permits`: one is held while the collection is listed, so that few of many lists are in memory at once. With
+        `on_restored` it lists again after each outage of the server, and calls it with the reason when the list is
+        older than what was seen before; an ApiError that it raises refuses the list."""
         self._permits = permits or contextlib.nullcontext()
-        self._client, self._path, self._query, self._store = client, path, dict(query), store
-        self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
-        self._watch_seconds = watch_seconds
+        self._client, self._path, self._query, self._store = client, collection.path, dict(collection.query), store
+        times = times or ReflectorTimes()
+        self._policy, self._rng, self._watch_seconds = times.backoff, times.rng, times.watch_seconds
         self._restore_check = RestoreCheck(on_restored) if on_restored is not None else None
         self._version: str | None = ""
         """'' before the first list; None while the list or the watch under way is of a lost history (`start_over`)."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.shared.api.access import ServerAccess
-from actors.shared.api.client import ApiClient, RequestObservation
+from actors.shared.api.client import ApiClient, ClientTelemetry, RequestObservation
 from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,
@@ -86,7 +86,7 @@ async def test_warnings_of_the_server_are_passed_on(tmp_path: Path) -> None:
 
     told: list[str] = []
     async with ApiServer(tmp_path, script) as server:
-        client = ApiClient(access(server), warned=told.append)
+        client = ApiClient(access(server), telemetry=ClientTelemetry(warned=told.append))
         await client.call("POST", "/x", body=b"{}")
         await client.close()
     assert told == ['spec.x is "old"', "another", "yet another"]
@@ -461,7 +461,7 @@ async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
 async def test_each_request_is_observed_with_what_it_cost(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, ok) as server:
         seen: list[RequestObservation] = []
-        client = ApiClient(access(server), observe=seen.append)
+        client = ApiClient(access(server), telemetry=ClientTelemetry(observe=seen.append))
         await client.call("POST", "/x", body=b"12345")
         await server.stop()
         with pytest.raises(Unreachable):

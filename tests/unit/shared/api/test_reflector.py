@@ -21,11 +21,12 @@ from actors.shared.api.errors import (
     TooManyRequests,
     Unreachable,
 )
-from actors.shared.api.reflector import Item, Reflector, read_page
+from actors.shared.api.reflector import FollowedCollection, Item, Reflector, ReflectorTimes, read_page
 from supervision.backoff import BackoffPolicy
 from tests.support import virtual_loop
 from tests.support.virtual_loop import VirtualLoop
 
+COLLECTION = FollowedCollection("/x")
 QUICK = BackoffPolicy(first=0.001, maximum=0.002, factor=2.0, jitter=0.5, free=0)
 Step = Callable[[], Any]
 
@@ -114,11 +115,9 @@ async def story(
     client, told = Script(*steps), RecordingConsumer()
     reflector = Reflector(
         client,  # type: ignore[arg-type]
-        "/x",
-        {},
+        COLLECTION,
         told,
-        policy=policy,
-        rng=random.Random(1),
+        times=ReflectorTimes(policy, rng=random.Random(1)),
         on_restored=on_restored,
     )
     task = asyncio.create_task(reflector.run())
@@ -248,7 +247,7 @@ class SlowServer:
 async def test_what_comes_of_a_lost_history_while_it_is_told_to_start_over_is_not_continued_from(during: str) -> None:
     """The answer is there already when it is told so, and is read after that."""
     server, told = SlowServer(), RecordingConsumer()
-    reflector = Reflector(server, "/x", {}, told, policy=QUICK)  # type: ignore[arg-type]
+    reflector = Reflector(server, COLLECTION, told, times=ReflectorTimes(QUICK))  # type: ignore[arg-type]
     task = asyncio.create_task(reflector.run())
     if during == "watch":
         server.answers.put_nowait(listing(90))
@@ -273,7 +272,7 @@ async def test_what_comes_of_a_lost_history_while_it_is_told_to_start_over_is_no
 
 async def test_a_watch_that_is_told_to_start_over_is_listed_again() -> None:
     client = Script(listing(5), 60.0, listing(3))
-    reflector = Reflector(client, "/x", {}, RecordingConsumer(), policy=QUICK)  # type: ignore[arg-type]
+    reflector = Reflector(client, COLLECTION, RecordingConsumer(), times=ReflectorTimes(QUICK))  # type: ignore[arg-type]
     task = asyncio.create_task(reflector.run())
     while len(client.calls) < 2:
         await asyncio.sleep(0)
@@ -365,7 +364,7 @@ async def test_the_server_sets_the_time_to_wait() -> None:
 async def test_a_waiting_task_can_be_woken() -> None:
     client, told = Script(LOST, listing(5)), RecordingConsumer()
     slow = BackoffPolicy(first=60.0, maximum=60.0, jitter=0.0, free=0)
-    reflector = Reflector(client, "/x", {}, told, policy=slow)  # type: ignore[arg-type]
+    reflector = Reflector(client, COLLECTION, told, times=ReflectorTimes(slow))  # type: ignore[arg-type]
     task = asyncio.create_task(reflector.run())
     while told.said != ["Unreachable"]:
         await asyncio.sleep(0)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from actors.shared.api.access import ServerAccess
-from actors.shared.api.client import ApiClient
+from actors.shared.api.client import ApiClient, ClientTelemetry
 from actors.shared.api.errors import NotFound, Unreachable
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.trace_context import read
-from actors.shared.tracing.tracer import RecordingTracer
+from actors.shared.tracing.tracer import OFF, RecordingTracer
 from tests.support.apiserver import Answer, ApiServer, Reply, Request, Stream
 
 
@@ -31,8 +30,7 @@ def tracer(ended: list[Span]) -> RecordingTracer:
 
 def client_of(server: ApiServer, tracer: RecordingTracer | None, timeout: float = 10.0) -> ApiClient:
     access = ServerAccess(server=server.url, ca=server.authority.path.read_bytes())
-    more: dict[str, Any] = {} if tracer is None else {"tracer": tracer}
-    return ApiClient(access, timeout=timeout, **more)
+    return ApiClient(access, timeout=timeout, telemetry=ClientTelemetry(tracer=tracer or OFF))
 
 
 async def ok(request: Request) -> Reply:
