@@ -9,6 +9,7 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     control.py       what any client may ask            listener.py      the socket for that
     lifecycle.py     starting, ready, stopping          shutdown.py      the ordered stop
     last_step.py     the application's own last step
+    parts.py         those that orders and questions are about
     root.py          restarts of the root               policies.py      the policies in force
     process_table.py the entry of each name             processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child

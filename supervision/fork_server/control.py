@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import inf
 
 from msgspec.structs import replace
@@ -34,13 +34,10 @@ from ..spec import GetPolicies, PoliciesInForce, SetPolicies
 from ..supervisor.policy_rules import wrong_policies
 from .child_checks import pss
 from .connection import ProcessConnection
-from .disposables import Disposables
-from .lifecycle import ForkServerLifecycle
 from .loop import Loop
-from .policies import Policies
+from .parts import ForkServerParts
+from .policies import PolicyOrders
 from .process_entry import ProcessEntry
-from .process_table import ProcessTable
-from .processes import ChildProcesses
 
 log = logging.getLogger(FORK_SERVER)
 _MEMORY_SECONDS = 2.0
@@ -54,16 +51,12 @@ class Control:
         self,
         application: Application,
         loop: Loop,
-        table: ProcessTable,
-        processes: ChildProcesses,
-        disposables: Disposables,
-        lifecycle: ForkServerLifecycle,
-        policies: Policies,
-        set_policies: Callable[[SetPolicies], None],
+        parts: ForkServerParts,
+        policies: PolicyOrders,
     ) -> None:
-        self._application, self._loop, self._table = application, loop, table
-        self._processes, self._disposables, self._lifecycle = processes, disposables, lifecycle
-        self._policies, self._set_policies = policies, set_policies
+        self._application, self._loop, self._policies = application, loop, policies
+        self._table, self._processes = parts.table, parts.processes
+        self._disposables, self._lifecycle = parts.disposables, parts.lifecycle
         self._started_at = time.monotonic()
 
     def uptime(self) -> float:
@@ -93,13 +86,13 @@ class Control:
         if isinstance(question, GetUnwrittenIncidents):
             return self._application.incidents.unwritten()
         if isinstance(question, GetPolicies):
-            return PoliciesInForce(self._policies.by_name)
+            return PoliciesInForce(self._policies.in_force)
         if isinstance(question, SetPolicies):
             wrong = wrong_policies(question.policies)
             if wrong:
                 log.error("the supervision policy stays as it is: %s", wrong)
             else:
-                self._set_policies(question)
+                self._policies.put_in_force(question)
             return Done(wrong)
         if isinstance(question, SetLogging):
             logs.reconfigure(

@@ -18,7 +18,8 @@ from ..listeners import Listeners
 from ..messaging.names import Names
 from ..process.blackbox import BlackBox
 from ..process.heartbeat import HEARTBEAT_SECONDS
-from ..process.launch import Incarnation, Launch
+from ..process.incarnation import Incarnation
+from ..process.launch import Launch
 from ..process.process import run_actor
 from ..process.status_page import StatusPage
 from ..spec import SUPERVISOR, Policy
@@ -141,7 +142,7 @@ class Launcher:
         assert child.process.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
             name=child.name,
-            process=Incarnation(child.incarnation, child.past.last_end),
+            process=Incarnation(child.incarnation, child.past.last_end, listeners),
             actor=child.spec.actor or SUPERVISOR,
             arguments=self._arguments(child),
             context=application.context,
@@ -150,7 +151,6 @@ class Launcher:
             status_entry=child.process.status_entry,
             blackbox=box,
             uplink=uplink,
-            listeners=listeners,
             feeders=child.spec.feeders,
             heartbeat_seconds=_heartbeat_seconds(child.policy),
             dynamic=application.dynamic,

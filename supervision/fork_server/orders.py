@@ -22,11 +22,8 @@ from ..protocol import FORK_SERVER, Done
 from ..spec import ChildSpec, Policy
 from .connection import ProcessConnection
 from .control import Control
-from .disposables import Disposables
-from .lifecycle import ForkServerLifecycle
+from .parts import ForkServerParts
 from .process_entry import ProcessEntry
-from .process_table import ProcessTable
-from .processes import ChildProcesses
 
 log = logging.getLogger(FORK_SERVER)
 
@@ -36,14 +33,11 @@ class Orders:
 
     def __init__(
         self,
-        table: ProcessTable,
-        processes: ChildProcesses,
-        disposables: Disposables,
-        lifecycle: ForkServerLifecycle,
+        parts: ForkServerParts,
         control: Control,
     ) -> None:
-        self._table, self._processes, self._disposables = table, processes, disposables
-        self._lifecycle, self._control = lifecycle, control
+        self._table, self._processes = parts.table, parts.processes
+        self._disposables, self._lifecycle, self._control = parts.disposables, parts.lifecycle, control
 
     def received(self, child: ProcessEntry, connection: ProcessConnection, frame: Frame) -> None:
         """Handle a frame from the uplink of a child."""

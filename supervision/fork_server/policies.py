@@ -43,6 +43,11 @@ class PolicyOrders:
     def __init__(self, policies: Policies, table: ProcessTable, reschedule: Callable[[], None]) -> None:
         self._policies, self._table, self._on_change = policies, table, reschedule
 
+    @property
+    def in_force(self) -> dict[str, Policy]:
+        """By full name, in the order of the tree."""
+        return self._policies.by_name
+
     def put_in_force(self, order: SetPolicies) -> None:
         """Supervisors that start later get them, too."""
         self._policies.update(order.policies)

@@ -26,6 +26,7 @@ from .listener import Listener
 from .loop import Loop
 from .oom_kills import OomKills
 from .orders import Orders
+from .parts import ForkServerParts
 from .policies import Policies, PolicyOrders
 from .probes import ProgramProbes
 from .process_entry import ProcessEntry
@@ -77,12 +78,11 @@ class ForkServer:
         self._processes = processes = ChildProcesses(loop, table, context, self, oom_kills)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
         watch = Watch(loop, table, processes.kill, oom_kills)
-        orders = PolicyOrders(self._policies, table, watch.reschedule)
-        self._control = control = Control(
-            application, loop, table, processes, self._disposables, self._lifecycle, self._policies, orders.put_in_force
-        )
+        parts = ForkServerParts(table, processes, self._disposables, self._lifecycle)
+        policies = PolicyOrders(self._policies, table, watch.reschedule)
+        self._control = control = Control(application, loop, parts, policies)
         self._listener = Listener(loop, directory.names, control.received)
-        self._orders = Orders(table, processes, self._disposables, self._lifecycle, control)
+        self._orders = Orders(parts, control)
         self._incidents = application.incidents
         self._reports = Reports(loop, table, self._incidents)
         self._incidents.guard(DiskCheck(self._disposables.run, application.files.incidents))

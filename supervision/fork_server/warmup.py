@@ -28,7 +28,8 @@ from ..messaging.names import Names, NamingError
 from ..messaging.uplink import Uplink
 from ..messaging.wire import Frame
 from ..process.actor_runner import ActorRunner
-from ..process.port import ActorPort
+from ..process.incarnation import Incarnation
+from ..process.port import ActorPort, MessageConnections
 from ..process.status_page import StatusEntry, StatusPage
 from ..process_messages import Hello, Ready
 from ..protocol import GetMetrics
@@ -115,7 +116,7 @@ class _SampleActor:
         self.flusher, self._status_entry = Flusher(self.loop), status_entry
         runner = self._runner = ActorRunner(self.flusher, status_entry, self)
         self.inbox, self.uplink = _Inbox(self), Uplink(self)
-        self._port = ActorPort(NAME, 1, None, names, runner, self.inbox, self.uplink)
+        self._port = ActorPort(NAME, Incarnation(1), None, runner, MessageConnections(names, self.inbox, self.uplink))
         self.actor = Actor()
         self._port.attach(self.actor)
 

@@ -1,5 +1,6 @@
 """The process of an actor: how it starts, runs the actor's code, shows its state, and ends.
 
+incarnation.py      which process of its name it is, and what the last one left
 launch.py           what the fork server gives to an actor's process, and the actor that is made of it
 process.py          the actor's process: its start, its message loop, its end
 port.py             the actor's port to the tree: implements its calls, and those of Thespian's Actor

@@ -10,20 +10,11 @@ from typing import Any
 
 from ..addresses import ActorName
 from ..class_names import load
-from ..listeners import Listeners
 from ..messaging.names import Names
-from ..process_messages import BY_ITSELF, LastEnd
 from .blackbox import BlackBox
 from .heartbeat import HEARTBEAT_SECONDS
+from .incarnation import Incarnation
 from .status_page import StatusEntry
-
-
-@dataclass(frozen=True)
-class Incarnation:
-    """Which process of its name it is."""
-
-    number: int
-    last_end: LastEnd = BY_ITSELF
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +31,6 @@ class Launch:
     status_entry: StatusEntry
     blackbox: BlackBox
     uplink: socket.socket
-    listeners: Listeners = field(default_factory=Listeners)
     refresh: str = ""
     """`module:function` that updates `context`."""
     feeders: tuple[ActorName, ...] = ()

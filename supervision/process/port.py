@@ -17,7 +17,7 @@ from .. import disposable_calls
 from ..actor import Actor, Address, Timer
 from ..addresses import ActorName
 from ..class_names import class_name
-from ..listeners import Listeners, Make
+from ..listeners import Make
 from ..message import Message
 from ..messaging.inbox import Inbox, ReplyAddress
 from ..messaging.names import Names
@@ -25,10 +25,11 @@ from ..messaging.outgoing import OutgoingMessages
 from ..messaging.payload import wrap
 from ..messaging.uplink import Uplink
 from ..messaging.wire import Frame
-from ..process_messages import BY_ITSELF, DISPOSABLE_GRACE_SECONDS, CreateActor, LastEnd
+from ..process_messages import DISPOSABLE_GRACE_SECONDS, CreateActor
 from ..protocol import FORK_SERVER, MessageCount, Shutdown
 from ..task_context import InputRecord, Work
 from .actor_runner import ActorRunner
+from .incarnation import Incarnation
 from .timers import Period, seconds_of
 
 
@@ -41,30 +42,41 @@ class LostMessages:
     dead_letters: int = 0
 
 
+@dataclass(frozen=True)
+class MessageConnections:
+    """The ways of messages to and from an actor's process."""
+
+    names: Names
+    """The sockets of other actors."""
+    inbox: Inbox
+    """Connections from other actors."""
+    uplink: Uplink
+    """The connection to the fork server."""
+
+
 class ActorPort:
     """Implements `calls.Port` in an actor's process."""
 
     def __init__(
         self,
         name: ActorName,
-        incarnation: int,
+        process: Incarnation,
         context: Any,
-        names: Names,
         runner: ActorRunner,
-        inbox: Inbox,
-        uplink: Uplink,
+        connections: MessageConnections,
         *,
-        listeners: Listeners | None = None,
         dynamic: bool = False,
-        last_end: LastEnd = BY_ITSELF,
     ) -> None:
-        self.name, self.incarnation, self.context = name, incarnation, context
-        self.last_end = last_end
+        """`dynamic`: as in Launch."""
+        self.name, self.incarnation, self.context = name, process.number, context
+        self.last_end = process.last_end
         self.address: ActorAddress = Address(name)
-        self.inbox = inbox
+        self.inbox = connections.inbox
         self.losses = LostMessages()
-        self._runner, self._listeners, self._dynamic = runner, listeners or Listeners(), dynamic
-        self._outgoing = OutgoingMessages(name, incarnation, names, runner.flusher, uplink, self, dynamic)
+        self._runner, self._listeners, self._dynamic = runner, process.listeners, dynamic
+        self._outgoing = OutgoingMessages(
+            name, process.number, connections.names, runner.flusher, connections.uplink, self, dynamic
+        )
         self._actor: ThespianActor | None = None
         self._child_numbers = itertools.count(1)
 

@@ -28,7 +28,7 @@ from .heartbeat import Heartbeat
 from .hello_sender import HelloSender
 from .injected_faults import InjectedFaults
 from .launch import Launch, make_actor
-from .port import ActorPort
+from .port import ActorPort, MessageConnections
 
 _FLUSH_SECONDS = 0.5
 _FIRST_RELEASE_SECONDS, _RELEASE_SECONDS = 15.0, 300.0
@@ -79,15 +79,11 @@ class Process:
         self._inbox, self._uplink = Inbox(self), Uplink(self)
         self._port = ActorPort(
             name,
-            launch.incarnation,
+            launch.process,
             context,
-            launch.names,
             self._runner,
-            self._inbox,
-            self._uplink,
-            listeners=launch.listeners,
+            MessageConnections(launch.names, self._inbox, self._uplink),
             dynamic=launch.dynamic,
-            last_end=launch.process.last_end,
         )
         self._heartbeat = Heartbeat(
             launch.status_entry, launch.heartbeat_seconds, self._port, self._inbox, self._runner, self.crash

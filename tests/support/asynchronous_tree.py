@@ -16,6 +16,7 @@ import pytest
 from supervision.fork_server import processes
 from supervision.fork_server.loop import Call, ScheduledCall
 from supervision.fork_server.orders import Orders
+from supervision.fork_server.parts import ForkServerParts
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.processes import ChildProcesses
@@ -90,7 +91,7 @@ class AsynchronousTree:
         self._reports = Reports(loop, self.table, sink)  # type: ignore[arg-type]
         lifecycle: Any = SimpleNamespace(stopping=False)
         control: Any = None
-        self._orders = Orders(self.table, self.processes, other, lifecycle, control)  # type: ignore[arg-type]
+        self._orders = Orders(ForkServerParts(self.table, self.processes, other, lifecycle), control)  # type: ignore[arg-type]
         self._start_root()
 
     # -- the fork server: its calls of the operating system, and its events ----------------------------------------

@@ -18,7 +18,8 @@ from supervision.messaging.names import Names
 from supervision.messaging.uplink import Uplink
 from supervision.messaging.wire import Frame
 from supervision.process.actor_runner import ActorRunner
-from supervision.process.port import ActorPort
+from supervision.process.incarnation import Incarnation
+from supervision.process.port import ActorPort, MessageConnections
 from supervision.process.status_page import StatusPage
 from supervision.testing.harness import Harness
 
@@ -60,7 +61,7 @@ class _Node:
         runner = ActorRunner(self.flusher, status_page.take(), self.end)
         self.name, self._names, self.runner, self.actor = name, names, runner, actor
         self._inbox = Inbox(self)
-        self.port = ActorPort(name, 1, None, names, runner, self._inbox, Uplink(self))
+        self.port = ActorPort(name, Incarnation(1), None, runner, MessageConnections(names, self._inbox, Uplink(self)))
         self.port.attach(actor)
 
     async def start(self) -> None:

@@ -22,7 +22,8 @@ from supervision.fork_server.history import CONFIRMATION_SECONDS
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.oom_kills import OomKills
-from supervision.fork_server.policies import Policies
+from supervision.fork_server.parts import ForkServerParts
+from supervision.fork_server.policies import Policies, PolicyOrders
 from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.programs import accepts
@@ -247,8 +248,8 @@ def test_the_memory_of_actors_is_measured_only_on_request() -> None:
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
     application: Any = SimpleNamespace(files=ShownFiles(), incidents=NoIncidents())
-    policies = Policies(TREE, {})
-    control = Control(application, Loop(), table, counts, counts, lifecycle, policies, lambda order: None)
+    policies = PolicyOrders(Policies(TREE, {}), table, lambda: None)
+    control = Control(application, Loop(), ForkServerParts(table, counts, counts, lifecycle), policies)
 
     def held(question: GetTree) -> int:
         told = control.answer(question)

@@ -14,6 +14,7 @@ import pytest
 from supervision import process_stat
 from supervision.fork_server.control import Control
 from supervision.fork_server.loop import Loop, ScheduledCall
+from supervision.fork_server.parts import ForkServerParts
 from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.processes import ChildProcesses
 from supervision.message import Message
@@ -54,7 +55,7 @@ class _OneChild:
 
     def ask(self, question: Message) -> Message | None:
         other: Any = None
-        return Control(other, Loop(), self.table, self.processes, other, other, other, other).answer(question)
+        return Control(other, Loop(), ForkServerParts(self.table, self.processes, other, other), other).answer(question)
 
 
 def end(status: int, cause: Cause | None, *, stopped: bool = False) -> Exited:
