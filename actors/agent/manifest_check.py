@@ -95,11 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines = (line for error in found.errors for line in wrapped(plain(str(error)), columns, "    ", ""))
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         text = _summary(found)
-    try:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.write(f"{text}\n")
     return 1 if found.errors else 0
 
 

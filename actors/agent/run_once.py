@@ -110,7 +110,7 @@ def run(words: Sequence[str]) -> int:
         seconds, form, flags = _options(words)
         agent = _agent_of(flags)
     except ConfigErrors as error:
-        sys.stderr.writelines(f"error: {plain(str(problem))}\n" for problem in error.problems)
+        sys.stderr.write("".join(f"error: {plain(str(problem))}\n" for problem in error.problems))
         return USAGE if isinstance(error, UsageErrors) else 1
     if refused := _not_permitted(agent.root_dir):
         sys.stderr.write(f"error: {refused}\n")

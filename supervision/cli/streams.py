@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, Final, TextIO, cast
 
 from ..errors import error_text
@@ -30,14 +30,20 @@ def ascii_for(error: UnicodeError) -> tuple[str, int]:
 
 
 def guarded(run: Callable[[], int]) -> int:
-    """Run a command; its exit code. 0 when the reader of a pipe has gone, 1 when stdout cannot be written, 4 when a
-    file cannot be read or written."""
+    """Run a command; its exit code, also when the readers of stdout and stderr have gone: 0 if the command follows
+    something then. 1 when stdout cannot be written, 4 when a file cannot be read or written."""
     _prepare()
+    out, err = (cast(TextIO, stream) for stream in (_Readable(sys.stdout), Expendable(sys.stderr)))
+    with redirect_stdout(out), redirect_stderr(err):
+        return _run(run)
+
+
+def _run(run: Callable[[], int]) -> int:
     try:
         code = run()
-        sys.stdout.flush()
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
     except BrokenPipeError:
-        _forget_stdout()
         return OK
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -47,10 +53,42 @@ def guarded(run: Callable[[], int]) -> int:
             return REFUSED
         if error.errno not in _NOT_WRITABLE:
             raise
-        _forget_stdout()
+        _forget(sys.stdout)
         sys.stderr.write(f"supervise: the output cannot be written: {error.strerror}\n")
         return NOT_WELL
     return code
+
+
+class _Readable:
+    """stdout. When its reader has gone, further text is dropped, so that the command comes to its exit code; but
+    `flush` raises BrokenPipeError, which ends a command that follows something."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lost = False
+
+    def write(self, text: str) -> int:
+        if not self._lost:
+            with suppress(BrokenPipeError):
+                return self._stream.write(text)
+            self._lose()
+        return len(text)
+
+    def flush(self) -> None:
+        if self._lost:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._lose()
+            raise
+
+    def _lose(self) -> None:
+        self._lost = True
+        _forget(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class Expendable:
@@ -80,8 +118,7 @@ class Expendable:
 @contextmanager
 def finishing() -> Iterator[None]:
     """For work that must not stop halfway: it continues when the terminal is closed (SIGHUP) or stdout and stderr
-    cannot
-    be written."""
+    cannot be written."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     out, err = (cast(TextIO, Expendable(stream)) for stream in (sys.stdout, sys.stderr))
     try:
@@ -101,10 +138,6 @@ def _prepare() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for the rest of the process
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=ASCII_ERRORS)
-
-
-def _forget_stdout() -> None:
-    _forget(sys.stdout)
 
 
 def _forget(stream: TextIO) -> None:

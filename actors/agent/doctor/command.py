@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -303,4 +304,5 @@ def _run_check(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator
 
 def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    with suppress(BrokenPipeError):  # the reader has gone: the exit code still answers
+        sys.stdout.flush()
