@@ -23,6 +23,7 @@ from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryE
 from actors.shared.kube.times import rfc3339
 from supervision.cli.command import REFUSED, CommandError
 from supervision.cli.document import document_text
+from supervision.cli.text import terminal_columns, wrapped
 from supervision.cli.typed_commands import as_root
 
 from .trial import entry_text
@@ -42,9 +43,10 @@ def history(words: Sequence[str], form: str, out: TextIO) -> int:
     if form:
         out.write(document_text(_document(state), form) + "\n")
         return 0
-    for entry in state.history:
-        out.write(f"{_date(entry)}  {entry_text(entry)}\n")
-    out.write(_summary(state))
+    columns = terminal_columns(out)
+    entries = [line for entry in state.history for line in f"{_date(entry)}  {entry_text(entry)}".split("\n")]
+    for line in (*entries, *_summary(state)):
+        out.write("\n".join(wrapped(line, columns, "    ", "")) + "\n")
     return 0
 
 
@@ -122,13 +124,13 @@ def _document(state: State) -> dict[str, Any]:
     return document
 
 
-def _summary(state: State) -> str:
+def _summary(state: State) -> list[str]:
     lines = [f"in force: {state.current or '-'}", f"last known good: {state.last_known_good or '-'}"]
     if state.trial_until > 0:
         lines.append(f"on trial until: {rfc3339(state.trial_until)}")
     if state.bad:
         lines.append(f"rolled back before: {', '.join(state.bad)}")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 MORE: Final[dict[str, Command]] = {"history": history, "rollback": rollback}

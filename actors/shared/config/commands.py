@@ -97,20 +97,22 @@ def run(
         form, rest = take_form(words[1:])
         return command(rest, form, out)
     except UsageErrors as error:
-        err.write(f"{_plain(error)}\n  see `supervise config --help`\n")
+        err.write(f"{_plain(error, err)}\n  see `supervise config --help`\n")
         return 2
     except ConfigErrors as error:
         if form:
             out.write(f"{error_text(str(error), 1, form)}\n")
         else:
-            err.write(f"{_plain(error)}\n")
+            err.write(f"{_plain(error, err)}\n")
         return 1
 
 
-def _plain(error: ConfigErrors) -> str:
-    from supervision.cli.text import plain
+def _plain(error: ConfigErrors, err: TextIO) -> str:
+    """Each problem in a line, which is folded to the width of the terminal."""
+    from supervision.cli.text import plain, terminal_columns, wrapped
 
-    return plain(str(error))
+    columns = terminal_columns(err)
+    return "\n".join(part for line in plain(str(error)).split("\n") for part in wrapped(line, columns, "    ", ""))
 
 
 def take_form(words: Sequence[str]) -> tuple[str, list[str]]:
@@ -169,8 +171,10 @@ def check(words: Sequence[str], form: str, out: TextIO, validate: Validate = _va
         return 1 if problems else 0
     if problems:
         raise ConfigErrors(problems)
+    from supervision.cli.text import terminal_columns, wrapped
+
     for warning in warnings:
-        out.write(f"warning: {warning}\n")
+        out.write("\n".join(wrapped(f"warning: {warning}", terminal_columns(out), "    ", "")) + "\n")
     out.write("valid\n")
     return 0
 

@@ -51,6 +51,16 @@ def test_further_problems_of_a_refused_configuration_stand_below_the_first_one(s
     assert first.index("one: wrong") == second.index("two: wrong")
 
 
+def test_the_history_is_folded_to_the_width_of_the_terminal(store, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("actors.config_controller.commands.terminal_columns", lambda stream: 40)
+    problem = "evictionHard.memory.available = 5: must be a quantity"
+    store.save(State(history=(HistoryEntry(when=0.0, hash="", what="refused", detail=problem),)))
+    do(tmp_path, "history")
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 40
+    assert problem in " ".join(out.split())
+
+
 def test_a_damaged_history_is_called_damaged_and_stays_as_it_is(store, tmp_path, capsys):
     (store.directory / "state.json").write_text("garbage")
     before = sorted(store.directory.iterdir())

@@ -102,6 +102,15 @@ def test_text_too_wide_for_a_terminal_is_below_the_field(write, monkeypatch):
     assert max(map(len, do("explain", "authorization.mode")[1].splitlines())) <= 60
 
 
+@pytest.mark.parametrize("yaml", ["maxPods: -1\n", "authorization: {mode: AlwaysAllow}\n"])
+def test_problems_and_warnings_are_folded_to_the_width_of_the_terminal(write, monkeypatch, yaml):
+    monkeypatch.setattr("supervision.cli.text.terminal_columns", lambda stream: 40)
+    path = write(yaml)
+    text = "".join(do("check", f"--config={path}")[1:])
+    assert len(text) > 60
+    assert max(len(line) for line in text.splitlines() if path not in line) <= 40
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
