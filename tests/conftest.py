@@ -4,6 +4,7 @@ import asyncio
 import gc
 import inspect
 import os
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,12 @@ COLLECTED_FROM = 8
 
 os.environ.setdefault("SUPERVISION_TIME_SCALE", "1")
 """Tests know the deadlines of the policy; a machine that is slow at the start of one is to change none of them."""
+
+
+for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    # a shell has a job in the background ignore both, and the commands that tests start would inherit that
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, _handler)
 
 
 @pytest.hookimpl(tryfirst=True)
