@@ -60,9 +60,9 @@ class MemoryGrowth:
         return Growth(key, self._first, total)
 
 
-def blamed(in_hand: Growth, largest: Growth, memory: int) -> str:
+def blamed(current: Growth, largest: Growth, memory: int) -> str:
     """The input whose steps made at least half of the growth of a process that ended with `memory`, and no little of
     it; '' for none. Pure."""
-    most = max((largest, in_hand), key=lambda one: one.until(memory))
+    most = max((largest, current), key=lambda one: one.until(memory))
     total = memory - most.first
     return most.key if most.until(memory) >= max(LEAST_KIB, total / 2) else ""

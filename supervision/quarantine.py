@@ -125,14 +125,14 @@ class Journal:
         self._path = directory / "current"
         self._fd = _open_journal(self._path)
         self._close = weakref.finalize(self, os.close, self._fd)
-        in_hand, largest = self._read(), self._read(_LARGEST_AT)
-        self.died_on = "" if last_end.by_order else _blamed(in_hand, largest, last_end.memory_bytes // 1024)
+        current, largest = self._read(), self._read(_LARGEST_AT)
+        self.died_on = "" if last_end.by_order else _blamed(current, largest, last_end.memory_bytes // 1024)
         """The key that the last incarnation died on; '' for none, and if no input is to blame."""
         if self.died_on and lacks_threads():
             log.warning("no input is blamed for the last death: the host has no threads left")
             self.died_on = ""
         self._growth = MemoryGrowth(policy.most_keys)
-        if in_hand.key:
+        if current.key:
             self._put(_EMPTY)
         if largest.key:
             self._put(_EMPTY, _LARGEST_AT)
@@ -200,12 +200,12 @@ class Journal:
             return Crashes()
 
 
-def _blamed(in_hand: Growth, largest: Growth, memory: int) -> str:
+def _blamed(current: Growth, largest: Growth, memory: int) -> str:
     """`memory`: KiB that the last incarnation had at most, if only its growth tells what is to blame; else 0."""
     if not memory:
-        return in_hand.key
-    found = blamed(in_hand, largest, memory)
-    if in_hand.key and not found:
+        return current.key
+    found = blamed(current, largest, memory)
+    if current.key and not found:
         log.warning(
             "no input is blamed for the last death, by signal or for lack of memory: none made the process grow most"
         )

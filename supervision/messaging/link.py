@@ -78,7 +78,7 @@ class Link:
     def send(self, entry: QueuedMessage) -> None:
         """Never blocks or raises: messages that cannot be sent go to `undelivered`."""
         if not self._queue and self._channel is not None and self._channel.is_open and self._has_room():
-            self._hand_over(entry, self._channel)
+            self._transmit(entry, self._channel)
         elif self._queue.add(entry):
             self._schedule_expiry(entry.deadline)
             self._connect_if_needed()
@@ -97,14 +97,14 @@ class Link:
     def _has_room(self) -> bool:
         return len(self._unacked) < self._window and self._unacked_bytes < WINDOW_BYTES
 
-    def _hand_over(self, entry: QueuedMessage, channel: Channel) -> None:
+    def _transmit(self, entry: QueuedMessage, channel: Channel) -> None:
         self._unacked.append(entry)
         self._unacked_bytes += len(entry.body)
         channel.write(entry.body)
 
     def _pump(self) -> None:
         while self._queue and self._channel is not None and self._channel.is_open and self._has_room():
-            self._hand_over(self._queue.pop(), self._channel)
+            self._transmit(self._queue.pop(), self._channel)
 
     # -- connecting -----------------------------------------------------------------------------------------------
     def _connect_if_needed(self) -> None:

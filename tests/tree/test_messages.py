@@ -27,8 +27,7 @@ def _seen(fork_server: ForkServerProcess, name: str = "listener") -> Seen:
 def test_a_stuck_receiver_never_blocks_its_sender_and_overflow_is_reported(tmp_path: Path) -> None:
     with fork_server_running(f"{HERE}:patient", tmp_path / "run") as fork_server:
         fork_server.kill("listener", signal.SIGSTOP)
-        took = float(fork_server.ask(Tell("listener", 20_000, deadline=60), Said, "echo").text)
-        assert took < 5  # encoding 20,000 messages on a busy machine
+        fork_server.ask(Tell("listener", 20_000, deadline=60), Said, "echo")  # answered once it has sent them all
         assert fork_server.ask(Say("alive"), Said, "echo").text == "alive"
         dead = _seen(fork_server, "echo").dead
         assert set(dead) == {"listener Number overflow"}

@@ -123,13 +123,13 @@ def findings(context: Context) -> Iterator[Finding]:
         agent = _load_agent(words) or (None if flagz is None else _load_agent(words, in_force=True))
         part = valid_part(words, problems) if agent is None else None
     if not running:
-        judged = agent or (part and part.agent)
-        prevented = [*map(str, problems), *(_prevented(judged) if judged else ())]
+        checked = agent or (part and part.agent)
+        prevented = [*map(str, problems), *(_prevented(checked) if checked else ())]
         yield from agent_checks.not_running(context.files.refused_start(), _start_words(context), prevented)
     yield from _configuration(context, flagz, warnings, problems)
     if part is not None:
         agent = part.agent
-        yield unknown("configuration", f"not valid: what follows judges this host {part.judged}")
+        yield unknown("configuration", f"not valid: what follows checks this host {part.checked}")
     if agent is not None:
         yield from _host(context, agent, problems, running=running, waiting=flagz is not None and bool(flagz.waiting))
         yield from _run_checks(

@@ -1,4 +1,4 @@
-"""The agent that the valid part of a command line describes: the host is judged for it if the whole is invalid."""
+"""The agent that the valid part of a command line describes: the host is checked for it if the whole is invalid."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class ValidPart(NamedTuple):
     """An agent, and how it differs from the one that is asked for."""
 
     agent: Agent
-    judged: str
-    """How the host is judged: `without maxPods`, `by the configuration that was in force last`, ..."""
+    checked: str
+    """How the host is checked: `without maxPods`, `by the configuration that was in force last`, ..."""
 
 
 class _Try(NamedTuple):
     flags: Sequence[str]
     fields: Sequence[str]
     in_force: bool
-    judged: str
+    checked: str
 
 
 def valid_part(words: Sequence[str], problems: Sequence[ConfigProblem]) -> ValidPart | None:
@@ -36,7 +36,7 @@ def valid_part(words: Sequence[str], problems: Sequence[ConfigProblem]) -> Valid
             agent = load(one.flags, recover=False, in_force=one.in_force, without=one.fields)
         except ConfigErrors:
             continue
-        return ValidPart(agent, one.judged)
+        return ValidPart(agent, one.checked)
     return None
 
 
@@ -47,12 +47,12 @@ def _tries(words: Sequence[str], problems: Sequence[ConfigProblem]) -> Iterator[
     kept = {name: value for name, value in parsing.parse(words).written.items() if f"--{name}" not in wrong}
     flags = [f"--{name}={value}" for name, value in kept.items() if value != MASKED]
     fields = [name for name in named if name and name not in wrong]
-    yield _Try(flags, fields, in_force=False, judged=f"without {', '.join(filter(None, named))}")
-    yield _Try(flags, (), in_force=True, judged="by the configuration that was in force last")
+    yield _Try(flags, fields, in_force=False, checked=f"without {', '.join(filter(None, named))}")
+    yield _Try(flags, (), in_force=True, checked="by the configuration that was in force last")
     bare = [f"--{name}={value}" for name, value in kept.items() if name not in _FILES and value != MASKED]
-    yield _Try(bare, (), in_force=False, judged="by the defaults in place of the files")
+    yield _Try(bare, (), in_force=False, checked="by the defaults in place of the files")
     places = [flag for flag in bare if flag.startswith("--root-dir=")]
-    yield _Try(places, (), in_force=False, judged="by the defaults")
+    yield _Try(places, (), in_force=False, checked="by the defaults")
 
 
 def _place(problem: ConfigProblem) -> str:

@@ -51,7 +51,7 @@ def test_flags_and_fields_that_are_wrong_are_left_out(tmp_path: Path) -> None:
     words = [f"--root-dir={tmp_path}", "--max-pod=3", "--port=99999", file(tmp_path, "maxPods: -4\npodPidsLimit: 7\n")]
     part = valid_part(words, validate(words)[1])
     assert part is not None
-    assert part.judged == "without --max-pod, --port, maxPods"
+    assert part.checked == "without --max-pod, --port, maxPods"
     assert (part.agent.config.podPidsLimit, part.agent.config.maxPods, part.agent.config.port) == (7, 110, 10250)
     assert part.agent.root_dir == str(tmp_path)
 
@@ -60,19 +60,19 @@ def test_a_file_that_cannot_be_read_is_replaced_by_the_defaults(tmp_path: Path) 
     words = [f"--root-dir={tmp_path}", "--max-pods=5", f"--config={tmp_path}/none"]
     part = valid_part(words, validate(words)[1])
     assert part is not None
-    assert part.judged == "by the defaults in place of the files"
+    assert part.checked == "by the defaults in place of the files"
     assert (part.agent.root_dir, part.agent.config.maxPods) == (str(tmp_path), 5)
 
 
 @pytest.mark.parametrize("wrong", ["--max-pod=3", "--port=99999", "--config=/none", "word"])
-def test_the_host_is_judged_although_flags_or_files_are_invalid(tmp_path: Path, wrong: str) -> None:
+def test_the_host_is_checked_although_flags_or_files_are_invalid(tmp_path: Path, wrong: str) -> None:
     said = found(tmp_path, f"--root-dir={tmp_path}", wrong)
     assert {*HOST} <= {one.subject for one in said}
     (note,) = [one for one in said if one.level is Level.UNKNOWN and one.subject == "configuration"]
-    assert note.text.startswith("not valid: what follows judges this host ")
+    assert note.text.startswith("not valid: what follows checks this host ")
 
 
-def test_the_host_is_judged_for_the_last_start_of_an_agent_that_does_not_answer(tmp_path: Path) -> None:
+def test_the_host_is_checked_for_the_last_start_of_an_agent_that_does_not_answer(tmp_path: Path) -> None:
     last = LastStart([f"--root-dir={tmp_path}", "--cgroup-driver=systemd"], str(tmp_path), "")
     first, *others = found(tmp_path, code=NO_ANSWER, last=last)
     assert (first.subject, first.level, first.text) == ("agent", Level.FAILURE, "no answer")
@@ -81,5 +81,5 @@ def test_the_host_is_judged_for_the_last_start_of_an_agent_that_does_not_answer(
     assert not {"ports", "start"} & {one.subject for one in others}, "it listens, and has started"
 
 
-def test_nothing_is_judged_for_a_user_who_may_not_ask(tmp_path: Path) -> None:
+def test_nothing_is_checked_for_a_user_who_may_not_ask(tmp_path: Path) -> None:
     assert [one.subject for one in found(tmp_path, code=REFUSED)] == ["agent"]
