@@ -40,7 +40,7 @@ from .addresses import ActorName
 from .memory_growth import Growth, MemoryGrowth, blamed
 from .process_messages import BY_ITSELF, DiedOnInput, LastEnd
 from .protocol import FORK_SERVER
-from .state_file import DamagedError, StateFile
+from .state_file import DamagedError, StateFile, set_aside
 from .thread_shortage import lacks_threads
 from .unwritten_files import UNWRITTEN
 
@@ -223,7 +223,7 @@ def _open_journal(path: Path) -> int:
     """A descriptor of the file. Anything in its place that is not a regular file is renamed first. Raises OSError."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
-            path.replace(path.with_name(f"{path.name}.damaged"))
+            set_aside(path)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 

@@ -103,12 +103,13 @@ def _damaged_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
 
 
-def set_aside(directory: Path) -> None:
-    """Rename a directory that is in the place of a file or socket to `<name>.damaged`. Raises OSError."""
-    damaged_path = _damaged_path(directory)
-    if os.path.lexists(damaged_path):  # only an empty directory can be replaced
-        damaged_path = directory.with_name(f"{damaged_path.name}.{time.time_ns()}")
-    directory.rename(damaged_path)
+def set_aside(path: Path) -> None:
+    """Rename a damaged file, or what is in the place of a file or socket, to `<name>.damaged`. Raises OSError."""
+    damaged_path, is_directory = _damaged_path(path), path.is_dir() and not path.is_symlink()
+    if os.path.lexists(damaged_path) and (is_directory or damaged_path.is_dir()):
+        # only an empty directory can be replaced, and only by a directory
+        damaged_path = path.with_name(f"{damaged_path.name}.{time.time_ns()}")
+    path.replace(damaged_path)
 
 
 def _sync_directory(directory: Path) -> None:
@@ -186,10 +187,7 @@ class StateFile(Generic[T]):
 
     def _set_aside(self) -> str:
         try:
-            if self.path.is_dir() and not self.path.is_symlink():
-                set_aside(self.path)  # an earlier damaged file would be in its way
-            else:
-                self.path.replace(self.damaged_path)
+            set_aside(self.path)
         except OSError as error:
             return f", and cannot be set aside ({error_reason(error)})"
         return " and set aside"

@@ -5,14 +5,14 @@ Containers do not survive a reboot, so the file need not either: it is replaced 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from supervision.errors import UNREADABLE, error_text
-from supervision.state_file import read_private, write_private
+from supervision.state_file import read_private, set_aside, write_private
 
 from ..containers.container_status_input import Readiness
 
@@ -54,7 +54,7 @@ class ReadinessFile:
 
     def _set_aside(self) -> str:
         try:
-            os.replace(self.path, f"{self.path}.damaged")
+            set_aside(Path(self.path))
         except OSError:
             return ", and the next write replaces it"
         return " and set aside"

@@ -188,3 +188,13 @@ def test_a_directory_in_place_of_a_file_is_set_aside_beside_an_earlier_damaged_f
         file.load()
     assert not file.path.exists()
     assert file.damaged_path.read_text() == "earlier"
+
+
+def test_a_damaged_file_is_set_aside_beside_a_directory_with_its_next_name(tmp_path):
+    (tmp_path / "file.damaged" / "earlier").mkdir(parents=True)
+    (tmp_path / "file").write_text("junk")
+    with pytest.raises(DamagedError, match="and set aside"):
+        StateFile(tmp_path / "file", int).load()
+    assert not (tmp_path / "file").exists()
+    assert (tmp_path / "file.damaged" / "earlier").is_dir()
+    assert [one.read_text() for one in tmp_path.glob("file.damaged.*")] == ["junk"]
