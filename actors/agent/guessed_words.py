@@ -189,7 +189,7 @@ def meant(words: Sequence[str]) -> str:
 
 def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]) -> str:
     """The error about a first word that is neither a command nor an option of `alone`, with the closest one."""
-    from supervision.documents.suggestions import did_you_mean
+    from supervision.documents.suggestions import did_you_mean, hint_of
 
     first = words[0]
     if not first.startswith("-"):
@@ -200,7 +200,7 @@ def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]
         rest = shlex.join(word for word in words if word != command)
         return f"options follow the command: `supervise {command} {rest}`"
     if first == "-V":
-        return "-V is no option of supervise itself, did you mean --version?"
+        return f"-V is no option of supervise itself{hint_of(['--version'])}"
     return f"{first} is no option of supervise itself{did_you_mean(first, alone) or _LIST}"
 
 

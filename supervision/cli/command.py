@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from .. import time_scale
 from ..client import Client
-from ..documents.suggestions import close_to
+from ..documents.suggestions import close_to, hint_of
 from ..errors import AskError, NotRunning
 from ..message import Message
 from ..messaging.names import PeerRefused
@@ -169,7 +169,7 @@ def like(name: str, names: Collection[str], listed_by: str = "tree") -> str:
     ends = {full.rpartition("/")[2]: full for full in names}
     below = [full for full in names if f"/{name.split('/', maxsplit=1)[0]}/" in f"/{full}/" and full != name]
     near = below or [ends.get(one, one) for one in close_to(name, [*names, *ends])]
-    return f", did you mean {' or '.join(near[:_MOST_LIKE])}?" if near else f": see `supervise {listed_by}`"
+    return hint_of(near[:_MOST_LIKE]) or f": see `supervise {listed_by}`"
 
 
 Run = Callable[[Context], int]

@@ -24,8 +24,13 @@ def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
 
 def did_you_mean(name: str, known: Iterable[str], before: str = "", most: int = 1) -> str:
     """`, did you mean X?` or ''. `before` is put before each name, such as the dashes of a flag."""
-    found = [f"{before}{one}" for one in close_to(name, known, most)]
-    return f", did you mean {' or '.join(found)}?" if found else ""
+    return hint_of(f"{before}{one}" for one in close_to(name, known, most))
+
+
+def hint_of(found: Iterable[str]) -> str:
+    """`, did you mean X or Y?` with these names; '' without any."""
+    text = " or ".join(found)
+    return f", did you mean {text}?" if text else ""
 
 
 def _normalize(name: str) -> str:

@@ -13,7 +13,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.names import SOURCE_API
 from actors.shared.kube.times import rfc3339
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.documents.suggestions import close_to, did_you_mean
+from supervision.documents.suggestions import close_to, did_you_mean, hint_of
 
 from .pod_rows import source
 
@@ -210,8 +210,7 @@ def _hint(wanted: str, names: Collection[str]) -> str:
     if found := did_you_mean(wanted, names):
         return found
     if near := close_to(wanted, beginnings):
-        longer = [one for one in names if one.startswith(near[0])]
-        return f", did you mean {' or '.join(longer[:2])}?"
+        return hint_of([one for one in names if one.startswith(near[0])][:2])
     return ": see `supervise pods`"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TextIO
 
 from supervision.cli.document import FORMS, document_text, error_text, form_of
-from supervision.documents.suggestions import did_you_mean
+from supervision.documents.suggestions import did_you_mean, hint_of
 
 from .errors import ConfigErrors, ConfigProblem, UsageErrors
 
@@ -163,7 +163,7 @@ def check(words: Sequence[str], form: str, out: TextIO, validate: Validate = _va
 
     names, _ = positional(words)
     if names:
-        raise UsageErrors([ConfigProblem(name, "", f"is no flag, did you mean --config={name}?") for name in names])
+        raise UsageErrors([ConfigProblem(name, "", f"is no flag{hint_of([f'--config={name}'])}") for name in names])
     warnings, problems = validate(words)
     if form:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}

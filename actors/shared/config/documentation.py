@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, get_args, get_origin
 import msgspec
 
 from supervision.documents.strict import fields_of
-from supervision.documents.suggestions import close_to, did_you_mean
+from supervision.documents.suggestions import close_to, did_you_mean, hint_of
 
 from .explained_keys import KEYS, find, names
 from .explanation import ConfigExplanation, shown_default
@@ -125,8 +125,7 @@ def similar(name: str) -> str:
         return did_you_mean(name.lstrip("-"), [*FLAGS, *REMOVED], before="--", most=3)
     known = names({entry.path: entry.kind for entry in entries()})
     near = close_to(name, [*known, *GATES], most=3)
-    found = dict.fromkeys(known.get(one, one) for one in near)
-    return f", did you mean {' or '.join(found)}?" if found else ""
+    return hint_of(dict.fromkeys(known.get(one, one) for one in near))
 
 
 def _field(entry: FieldEntry, found: dict[str, FieldEntry], effect: Callable[[str], str]) -> ConfigExplanation:
