@@ -57,7 +57,7 @@ class ApiActor(Actor):
     async def on_joining(self) -> None:
         """The first credentials are loaded: `client` is set."""
 
-    async def on_renewed(self) -> None:
+    async def on_reconnected(self) -> None:
         """The credentials have changed."""
 
     # -- start and stop --------------------------------------------------------------------------------------------
@@ -127,8 +127,8 @@ class ApiActor(Actor):
             await self.on_joining()
         else:
             self.log.info("credentials for the API server have changed: reconnecting")
-            await self.client.renew(access)
-            await self.on_renewed()
+            await self.client.reconnect(access)
+            await self.on_reconnected()
 
     # -- requests ---------------------------------------------------------------------------------------------------
     async def request(self, method: str, path: str, **more: Any) -> ApiResponse:

@@ -31,10 +31,10 @@ class LocalServing:
         """Check or create the pair. False when none is usable; this is logged once, and retried at the next check."""
         agent, (pair, reason) = self._agent, await self._load()
         names = subject_names(agent.node_name, agent.node_ip, _addresses())
-        verdict = check(pair, given=agent.serving_cert_given, required=names, now=self._clocks.wall())
-        if verdict is ServingPairAction.BROKEN:
+        action = check(pair, given=agent.serving_cert_given, required=names, now=self._clocks.wall())
+        if action is ServingPairAction.BROKEN:
             return self._fail(f"{self.files[0]}, {self.files[1]}: {reason}")
-        if verdict is ServingPairAction.MAKE:
+        if action is ServingPairAction.MAKE:
             arguments = {"cert_file": self.files[0], "key_file": self.files[1], "host": agent.node_name, "names": names}
             try:
                 await self._actor.disposable("actors.cert_manager.self_signed:create", arguments, deadline=WORK_SECONDS)

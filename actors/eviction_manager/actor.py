@@ -94,11 +94,11 @@ class EvictionManager(Actor):
 
     async def _round(self, *, disks: bool) -> NodeObservations:
         observed, now = await self._observer.observe(disks=disks), self._clock()
-        verdict = self._tracker.observe(observed.signals, now, observed.layout)
-        self._set_conditions(verdict.conditions, observed.signals)
-        self._pressure.observed(verdict.conditions, verdict.met, observed.signals)
-        if verdict.due:
-            await self._reclaim(verdict.due, observed, now)
+        crossed = self._tracker.observe(observed.signals, now, observed.layout)
+        self._set_conditions(crossed.conditions, observed.signals)
+        self._pressure.observed(crossed.conditions, crossed.met, observed.signals)
+        if crossed.due:
+            await self._reclaim(crossed.due, observed, now)
         return observed
 
     def _set_conditions(self, conditions: frozenset[str], signals: dict[str, SignalObservation]) -> None:

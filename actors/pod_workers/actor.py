@@ -143,7 +143,7 @@ class Shard(Actor):
             self.start_task(self._learn_allocatable(), "allocatable")
         if name == VOLUME_MANAGER:
             for worker in self.pods.values():
-                worker.renew_volumes()
+                worker.mount_again()
         self._inventory_reports.report_to(name)
 
     def _recount_pods(self) -> None:

@@ -14,7 +14,7 @@ _NOT_AGAIN: Final = "its restart type is temporary, so it is not started again"
 _STUCK: Final = (
     "ps -eo pid,stat,wchan:30,args | grep ' D': what they wait for; the disk or server behind it must answer"
 )
-Verdict = Literal["ready", "degraded", "down"]
+HealthState = Literal["ready", "degraded", "down"]
 SILENT_SECONDS: Final = 5.0
 """An actor sends a heartbeat every two seconds."""
 GAVE_UP_SECONDS: Final = 600.0
@@ -39,7 +39,7 @@ class Reason(msgspec.Struct, frozen=True):
 class TreeHealth(msgspec.Struct, frozen=True):
     """The answer of `supervise status`."""
 
-    state: Verdict
+    state: HealthState
     reasons: list[Reason]
 
 
@@ -52,7 +52,7 @@ def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] =
     return TreeHealth("degraded" if reasons else "ready", reasons)
 
 
-def verdict_of_actors(tree: Tree, stopped: Collection[int] = ()) -> Verdict:
+def state_of_actors(tree: Tree, stopped: Collection[int] = ()) -> HealthState:
     """The state of the actors alone; outside services that do not answer do not count."""
     return decide(msgspec.structs.replace(tree, troubles=[]), stopped).state
 

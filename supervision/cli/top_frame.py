@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..protocol import ActorState, Tree
-from .health import symptom, verdict_of_actors
+from .health import state_of_actors, symptom
 from .text import branches, duration, size
 from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
@@ -157,7 +157,7 @@ def cut(line: Line, width: int) -> Line:
 def _headline(tree: Tree, view: TopView) -> Line:
     if view.silence:
         return [("warning", f"no answer; {duration(view.silent_seconds)} ago"), ("", f": {figures(tree)}")]
-    state = verdict_of_actors(tree)
+    state = state_of_actors(tree)
     return [("good" if state == "ready" else "warning", f"actors {state}"), ("", f": {figures(tree)}")]
 
 

@@ -10,7 +10,7 @@ import msgspec
 from ..protocol import FORK_SERVER, ROOT, ActorState, Tree
 from .command import OK, Context
 from .document import WIDE
-from .health import symptom, verdict_of_actors
+from .health import state_of_actors, symptom
 from .signals import stopped_by_signal
 from .text import branches, duration, narrow_table, size, terminal_columns, wrapped
 
@@ -53,7 +53,7 @@ def is_of(name: str, wanted: str) -> bool:
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:
     """The actors and the fork server in one line. It counts only actors, because the node may be degraded for reasons
     that only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
-    return f"actors {verdict_of_actors(tree, stopped)}: {figures(tree)}"
+    return f"actors {state_of_actors(tree, stopped)}: {figures(tree)}"
 
 
 def figures(tree: Tree) -> str:

@@ -19,7 +19,7 @@ from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
 from supervision.cli.agent_files import RefusedStart
-from supervision.cli.health import reasons_of_tree, unserved_seconds, verdict_of_actors
+from supervision.cli.health import reasons_of_tree, state_of_actors, unserved_seconds
 from supervision.cli.text import duration
 from supervision.protocol import ActorState, Tree
 
@@ -52,7 +52,7 @@ def tree(found: Tree, stopped: Collection[int] = ()) -> Iterator[Finding]:
     """`stopped`: pids of processes that a signal has stopped."""
     away = [actor for actor in found.actors if actor.state != "running"]
     if away:
-        state = verdict_of_actors(found, stopped)
+        state = state_of_actors(found, stopped)
         yield failure("agent", f"{state}: {'; '.join(map(_away_text, away))}", "supervise incidents --full")
     concerns = [*_concerns(found, stopped), *_pod_network(found)]
     yield from concerns

@@ -119,7 +119,7 @@ class KubeClient(ApiActor):
         self._follow_collection("node", "/api/v1/nodes", f"metadata.name={name}", self.node)
         self._follow_collection("services", "/api/v1/services", "", self.services)
 
-    async def on_renewed(self) -> None:
+    async def on_reconnected(self) -> None:
         self._wake()
 
     def _follow_collection(

@@ -44,7 +44,7 @@ class TopologyDecision(msgspec.Struct, frozen=True):
     admitted: bool
 
 
-def verdict(policy: str, numa: Numa, providers: Iterable[Hints]) -> TopologyDecision:
+def decide(policy: str, numa: Numa, providers: Iterable[Hints]) -> TopologyDecision:
     """`policy`: best-effort, restricted or single-numa-node."""
     resources = [_preference(hints) for one in providers for hints in (one.values() or (None,))]
     if policy != SINGLE:

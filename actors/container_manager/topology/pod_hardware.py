@@ -18,7 +18,7 @@ from actors.shared.kube.pod import Pod
 from supervision.actor import AskError
 from supervision.metrics import Metrics
 
-from .hint_merger import NONE, SINGLE, Numa, verdict
+from .hint_merger import NONE, SINGLE, Numa, decide
 from .provider import AllocationError, HintProvider
 
 ALIGNED: Final = "kubelet_container_aligned_compute_resources_count"
@@ -135,7 +135,7 @@ class PodHardware:
 
     def _affinity(self, hints: Sequence[Hints]) -> TopologyHint:
         """Raises TopologyAffinityError."""
-        found = verdict(self._settings.policy, self._settings.numa, hints)
+        found = decide(self._settings.policy, self._settings.numa, hints)
         if not found.admitted:
             self._count_aligned(NOT_ALIGNED)
             raise TopologyAffinityError

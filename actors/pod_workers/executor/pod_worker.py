@@ -40,7 +40,7 @@ from .performers import PERFORMS
 from .pod_processes import CgroupWatch
 from .services import ExecutorContext
 from .unreadable_status import UnreadableStatus
-from .volumes import renew_volumes
+from .volumes import mount_again
 
 MOST_STEPS: Final = 100
 """The most decisions per wake-up; prevents endless loops."""
@@ -87,7 +87,7 @@ class PodWorker:
             kept = self._services.kept_resources.take(before.uid, pod)
         self.tell(PodWanted(pod, data, kept))
         if self.state is not before:
-            renew_volumes(self._run, before=before.wanted.pod)
+            mount_again(self._run, before=before.wanted.pod)
             self._count_changes(before.resizing.desired or before.wanted.pod, pod)
         if before.resizing.deferred_at and self.state.resizing.desired is None:
             self._count_allocated()
@@ -159,9 +159,9 @@ class PodWorker:
         """Send everything to the status manager and the prober: one of them has restarted."""
         self._run.publish(again=True)
 
-    def renew_volumes(self) -> None:
-        """The volume manager has restarted: renew the volumes."""
-        renew_volumes(self._run, forgotten=True)
+    def mount_again(self) -> None:
+        """The volume manager has restarted: have the volumes mounted again."""
+        mount_again(self._run, forgotten=True)
 
     # -- the loop -------------------------------------------------------------------------------------------------
     async def run(self) -> None:

@@ -63,7 +63,7 @@ from . import pod_processes
 from .execution import Execution
 from .resize_check import LimitChange, UsageAboveLimit, check_use
 from .termination import terminate
-from .volumes import renew_volumes
+from .volumes import mount_again
 
 ASK_SECONDS = 10.0
 SWAPPED = "In-place resize of containers with swap is not supported."
@@ -116,7 +116,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
         why = answer.message if isinstance(answer, AdmissionFailed) else type(answer).__name__
         raise AskError(f"container_manager answered: {why}")
     run.report(ResizeAllocated(desired, data))
-    renew_volumes(run)
+    mount_again(run)
     run.announce("Normal", "ResizeStarted", f"Pod resize started: {summary(desired)}")
     run.publish()
 

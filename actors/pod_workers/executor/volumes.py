@@ -22,7 +22,7 @@ RETRY_SECONDS: Final = 5.0
 FAILED: Final = "CreateContainerConfigError"
 
 
-def renew_volumes(run: Execution, *, before: Pod | None = None, forgotten: bool = False) -> None:
+def mount_again(run: Execution, *, before: Pod | None = None, forgotten: bool = False) -> None:
     """Update the files that have fields of the pod while it runs, and mount the volumes that only an added container
     uses. Volumes of ConfigMaps, Secrets and tokens follow their sources in the volume manager.
 
@@ -39,7 +39,7 @@ def renew_volumes(run: Execution, *, before: Pod | None = None, forgotten: bool 
         or (_has_other_fields(pod, before) and any(one.downwardAPI or one.projected for one in pod.spec.volumes))
         or (forgotten and any(not (one.emptyDir or one.hostPath or one.image) for one in pod.spec.volumes))
     ):
-        run.services.actor.start_task(_renew(run), f"volumes {state.uid}")
+        run.services.actor.start_task(_mount_again(run), f"volumes {state.uid}")
 
 
 def _has_other_fields(pod: Pod, before: Pod | None) -> bool:
@@ -86,7 +86,7 @@ async def mount_lost(run: Execution, lost: list[str]) -> None:
         run.report(VolumesMountedAgain(answer.paths))
 
 
-async def _renew(run: Execution) -> None:
+async def _mount_again(run: Execution) -> None:
     """If the update fails, the pod keeps its volumes and an event is emitted. Without an answer it is repeated, with
     the newest pod, while the pod runs."""
     answer = None

@@ -94,9 +94,9 @@ class ApiClient:
         return self._transport.host
 
     # -- start and stop --------------------------------------------------------------------------------------------
-    async def renew(self, access: ServerAccess) -> None:
+    async def reconnect(self, access: ServerAccess) -> None:
         """Use other credentials and new connections. Watches end; calls under way still complete."""
-        await self._transport.renew(access)
+        await self._transport.reconnect(access)
 
     async def drop(self) -> None:
         """Close idle connections."""

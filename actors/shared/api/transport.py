@@ -54,7 +54,7 @@ class ApiTransport:
         return self._base.netloc.rpartition("@")[2]
 
     # -- connections ----------------------------------------------------------------------------------------------
-    async def renew(self, access: ServerAccess) -> None:
+    async def reconnect(self, access: ServerAccess) -> None:
         """Use other credentials and new connections. Watches end; calls under way still complete."""
         self._use(access)
         old, self._connections = self._connections, None

@@ -32,7 +32,7 @@ def but(**changes):
 
 
 @pytest.mark.parametrize(
-    ("pair", "given", "required", "verdict"),
+    ("pair", "given", "required", "action"),
     [
         (GOOD, False, ["n"], ServingPairAction.KEEP),
         (None, False, ["n"], ServingPairAction.MAKE),
@@ -43,8 +43,8 @@ def but(**changes):
         (None, True, ["n"], ServingPairAction.BROKEN),
     ],
 )
-def test_a_pair_stays_is_created_or_is_broken(pair, given, required, verdict):
-    assert check(pair, given=given, required=required, now=NOW) is verdict
+def test_a_pair_stays_is_created_or_is_broken(pair, given, required, action):
+    assert check(pair, given=given, required=required, now=NOW) is action
 
 
 @pytest.mark.parametrize(

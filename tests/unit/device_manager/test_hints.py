@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.container_manager.topology.hint_merger import Numa, verdict
+from actors.container_manager.topology.hint_merger import Numa, decide
 from actors.device_manager.hints import hints
 from actors.device_manager.inventory import Device
 from actors.shared.hardware.hints import TopologyHint
@@ -41,7 +41,7 @@ def test_a_hint_may_have_nodes_without_a_device_and_is_not_preferred_then() -> N
 def test_devices_on_one_node_do_not_keep_a_container_off_the_nodes_that_its_cpus_need() -> None:
     devices = {"a": Device(nodes=(0,))}
     cpus = [TopologyHint(0b011, preferred=True), TopologyHint(0b111, preferred=False)]
-    found = verdict(
+    found = decide(
         "best-effort", Numa((0, 1, 2)), [{"v/x": hints(devices, "a", (), 1, machine=(0, 1, 2))}, {"cpu": cpus}]
     )
     assert found.affinity.mask == 0b011

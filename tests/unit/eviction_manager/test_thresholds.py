@@ -84,9 +84,9 @@ def test_the_minimum_reclaim_does_not_count_before_the_grace_period_is_over():
 def test_the_thresholds_of_a_missing_signal_stay_as_they_were_and_are_not_due():
     tracker = ThresholdTracker(ALL, 0.0)
     assert tracker.observe(memory(50), 0.0).due == (MEMORY_LEFT,)
-    verdict = tracker.observe({}, 1000.0)
-    assert verdict.conditions == {MEMORY_PRESSURE}
-    assert verdict.due == ()
+    crossed = tracker.observe({}, 1000.0)
+    assert crossed.conditions == {MEMORY_PRESSURE}
+    assert crossed.due == ()
     assert tracker.observe(memory(500), 1001.0).conditions == frozenset()
 
 
@@ -177,6 +177,6 @@ def test_a_threshold_is_due_from_the_end_of_its_grace_period_until_enough_is_rec
         met = available < 200 or (due and available < 200 + reclaim)
         since = (now if since is None else since) if met else None
         due = since is not None and now - since >= grace
-        verdict = tracker.observe(left("nodefs.available", available), now)
-        assert verdict.due == ((threshold,) if due else ())
-        assert not met or verdict.conditions == {CONDITION_OF["nodefs.available"]}
+        crossed = tracker.observe(left("nodefs.available", available), now)
+        assert crossed.due == ((threshold,) if due else ())
+        assert not met or crossed.conditions == {CONDITION_OF["nodefs.available"]}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.topology.hint_merger import Numa, TopologyDecision, merged, verdict
+from actors.container_manager.topology.hint_merger import Numa, TopologyDecision, decide, merged
 from actors.shared.hardware.hints import Hints, TopologyHint
 
 TWO = Numa((0, 1))
@@ -51,9 +51,9 @@ def no(mask: int | None) -> TopologyHint:
     ],
 )
 def test_the_best_combination_wins(hints: list[Hints], best: TopologyHint):
-    found = verdict("best-effort", TWO, hints)
+    found = decide("best-effort", TWO, hints)
     assert found == TopologyDecision(best, admitted=True)
-    assert verdict("restricted", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
+    assert decide("restricted", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_the_best_combination_wins(hints: list[Hints], best: TopologyHint):
     ],
 )
 def test_single_numa_node_admits_one_node_or_none(hints: list[Hints], best: TopologyHint):
-    assert verdict("single-numa-node", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
+    assert decide("single-numa-node", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
 
 
 def test_a_machine_of_one_node_has_no_affinity():
-    assert verdict("single-numa-node", Numa((0,)), [{"cpu": [yes(1)]}]) == TopologyDecision(yes(None), admitted=True)
+    assert decide("single-numa-node", Numa((0,)), [{"cpu": [yes(1)]}]) == TopologyDecision(yes(None), admitted=True)
 
 
 def test_the_closest_nodes_are_preferred_with_that_option():
     near = {0: {0: 10, 1: 30, 2: 12, 3: 30}, 1: {0: 30, 1: 10, 2: 30, 3: 12}}
     near |= {2: {0: 12, 1: 30, 2: 10, 3: 30}, 3: {0: 30, 1: 12, 2: 30, 3: 10}}
     hints: list[Hints] = [{"cpu": [yes(0b11), yes(0b101), yes(0b1010), no(0b1111)]}]
-    assert verdict("best-effort", FOUR, hints).affinity == yes(0b11)
-    assert verdict("best-effort", Numa((0, 1, 2, 3), near), hints).affinity == yes(0b101)
+    assert decide("best-effort", FOUR, hints).affinity == yes(0b11)
+    assert decide("best-effort", Numa((0, 1, 2, 3), near), hints).affinity == yes(0b101)
 
 
 MASKS = st.one_of(st.none(), st.integers(1, 15))
@@ -132,6 +132,6 @@ def is_better(candidate: TopologyHint, current: TopologyHint, size: int) -> bool
 def test_eight_nodes_and_three_resources_are_merged_without_looking_at_every_combination():
     nodes = Numa(tuple(range(8)))
     every = [TopologyHint(mask, mask.bit_count() == 2) for mask in range(1, 256)]
-    assert verdict("restricted", nodes, [{"a": every}, {"b": every}, {"c": every}]) == TopologyDecision(
+    assert decide("restricted", nodes, [{"a": every}, {"b": every}, {"c": every}]) == TopologyDecision(
         yes(3), admitted=True
     )

@@ -188,7 +188,7 @@ async def test_the_certificates_name_is_checked(tmp_path: Path) -> None:
         client = ApiClient(access(server))
         with pytest.raises(Unreachable, match="certificate verify failed"):
             await client.call("GET", "/x")
-        await client.renew(access(server, server_name="kubernetes.default"))
+        await client.reconnect(access(server, server_name="kubernetes.default"))
         assert (await client.call("GET", "/x")).status == 200
         await client.close()
 
@@ -199,7 +199,7 @@ async def test_a_client_certificate_is_shown_from_files_and_from_data(tmp_path: 
         client = ApiClient(access(server, cert_file=cert, key_file=key))
         await client.call("GET", "/x")
         data = {"cert_data": Path(cert).read_bytes(), "key_data": Path(key).read_bytes()}
-        await client.renew(access(server, **data))
+        await client.reconnect(access(server, **data))
         await client.call("GET", "/x")
         await client.close()
     assert [asked.user for asked in server.requests] == ["system:node:n1"] * 2
@@ -322,7 +322,7 @@ async def test_renewed_credentials_let_calls_under_way_end(tmp_path: Path) -> No
         client = ApiClient(access(server, token="old"))
         first = asyncio.create_task(client.call("POST", "/x", body=b"{}"))
         await reached.wait()
-        await client.renew(access(server, token="new"))
+        await client.reconnect(access(server, token="new"))
         await client.call("POST", "/x", body=b"{}")
         assert (await first).status == 200
         await client.close()
@@ -441,7 +441,7 @@ async def test_renewed_credentials_end_a_watch_at_once_as_if_the_server_had(tmp_
         async def follow() -> None:
             async with aclosing(client.watch("/w", {})) as events:
                 async for _ in events:
-                    await client.renew(access(server, token="new"))
+                    await client.reconnect(access(server, token="new"))
 
         await asyncio.wait_for(follow(), 5)
         await client.close()
