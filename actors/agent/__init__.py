@@ -16,6 +16,7 @@ logged_pod.py            the pod whose log `supervise logs` shows, by the agent 
 manifest_check.py        `supervise manifest check FILE...`: checks pod manifests by the rules of the static pod path
 manual.py                `supervise man DIR`: the manual pages, made from the parser of all commands
 memory_profile/          the memory profile: the functions and names that actors use
+missing_controllers.py   the cgroup controllers that limit pods, and what mends their absence
 observe/                 `supervise observe`: the tree in a browser, served by the command itself on loopback
 other_kubelets.py        kubelets of this host, and the one on our root directory
 pod_logs.py              `supervise logs POD`: the log of a container of a pod of this node, read from its file

@@ -1,4 +1,4 @@
-"""Files of this host that a running agent needs, and what is wrong with them."""
+"""Files and mounts of this host that a running agent needs, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from actors.agent.missing_controllers import missing_controllers
 from actors.agent.read_only_disk import read_only
 from actors.agent.remedies import RESOLVER, of_manifests, of_records
 from actors.shared.config.start import start_records
+from actors.shared.linux.cgroup_tree import find
 from actors.shared.linux.presence import is_missing
 from supervision.cli.health import Reason
 from supervision.errors import error_reason
@@ -26,6 +28,9 @@ def problems(flags: Mapping[str, str], state_dir: str) -> Iterator[Reason]:
     with suppress(OSError):  # a directory that cannot be looked at is not known to be read-only
         if found := read_only(state_dir):
             yield Reason("disk", f"{found.text}: no pod starts, and nothing is recorded", remedy=found.remedy)
+    with suppress(OSError):  # the container manager says so
+        if missing := missing_controllers(find()):
+            yield Reason("cgroups", missing.text, remedy=missing.remedy)
 
 
 def missing_manifests(path: str) -> str:

@@ -18,6 +18,7 @@ from .validation import kubeconfigs
 def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
     """The problems that prevent the start, in the kubelet's order. `host`: the root directory of a fake host."""
     yield from kubeconfigs(agent)
+    yield from _controllers(host)
     yield from _cgroup_root(agent, host)
     yield from _reserved_cgroups(agent, host)
     yield from _reservations(agent)
@@ -100,6 +101,20 @@ def _hardware(agent: Agent, host: str) -> Iterator[ConfigProblem]:
     from actors.container_manager import hardware_start
 
     yield from hardware_start.problems(agent, host)
+
+
+def _controllers(host: str) -> Iterator[ConfigProblem]:
+    """Check that pods can be limited. On cgroup v2 `status` says it, as the kubelet starts there."""
+    from actors.shared.linux.cgroup_tree import find
+
+    from .missing_controllers import missing_controllers
+
+    try:
+        missing = missing_controllers(find(host), f"{host}/proc")
+    except OSError:
+        return  # the container manager says so
+    if missing is not None and missing.prevents_start:
+        yield ConfigProblem("cgroups", "", f"{missing.text}: {missing.remedy}")
 
 
 def _cgroup_root(agent: Agent, host: str) -> Iterator[ConfigProblem]:

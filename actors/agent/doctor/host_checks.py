@@ -14,6 +14,7 @@ from typing import Final
 
 from actors.agent import start_checks
 from actors.agent.host_files import missing_manifests
+from actors.agent.missing_controllers import LIMITING, missing_controllers
 from actors.agent.other_kubelets import kubelet_here
 from actors.agent.remedies import of_manifests, of_records
 from actors.shared.config.agent import Agent
@@ -29,9 +30,10 @@ from .finding import Finding, failure, ok, unknown, warning
 
 OLDEST_KERNEL: Final = (4, 19)
 """The oldest long-term kernel that Kubernetes names."""
-NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
-_OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
-"""Fields of the configuration that have a check of their own: cgroups, swap, certificates."""
+_OWN_CHECKS: Final = frozenset(
+    {"cgroups", "failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"}
+)
+"""What the start checks and the doctor does itself, by the field or the subject: cgroups, swap, certificates."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
 
 
@@ -71,19 +73,17 @@ def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[F
     except OSError as error:
         yield failure("cgroups", f"{error.strerror}", "mount -t cgroup2 none /sys/fs/cgroup")
         return
-    has = {controller for hierarchy in tree.hierarchies for controller in hierarchy.controllers}
-    missing = [one for one in NEEDED_CONTROLLERS if one not in has]
+    missing = missing_controllers(tree, f"{root}/proc")
     version = "v2" if all(hierarchy.unified for hierarchy in tree.hierarchies) else "v1"
-    limiting = [one.path for one in tree.hierarchies if not one.controllers.isdisjoint(NEEDED_CONTROLLERS)]
+    limiting = [one.path for one in tree.hierarchies if not one.controllers.isdisjoint(LIMITING)]
     fixed = [*filter(_is_read_only, limiting)]
     if fixed:
         text = f"{version}, mounted read-only: {', '.join(fixed)}: no pod can be limited"
         yield failure(
             "cgroups", text, f"mount -o remount,rw {shlex.quote(fixed[0])}; in a container: run it privileged"
         )
-    elif missing:
-        text = f"{version} without {', '.join(missing)}: pods cannot be limited"
-        yield failure("cgroups", text, "boot with cgroup_enable=memory, or enable them in cgroup.subtree_control")
+    elif missing is not None:
+        yield failure("cgroups", missing.text, missing.remedy)
     elif version == "v1" and refused:
         text = "v1, and failCgroupV1 is true: the agent does not start"
         yield failure("cgroups", text, f"{_boot_with_v2(root)}, or failCgroupV1: false")

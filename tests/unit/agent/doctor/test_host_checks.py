@@ -29,7 +29,7 @@ def host(root: Path, *mounts: str, controllers: str = "", forwards: str = "1\n")
 
 
 V2 = "/sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate"
-V1 = [f"/sys/fs/cgroup/{name} rw - cgroup cgroup rw,{name}" for name in ("cpu", "memory", "cpuset", "pids")]
+V1 = [f"/sys/fs/cgroup/{name} rw - cgroup cgroup rw,{name}" for name in ("cpu", "cpuacct", "memory", "cpuset", "pids")]
 
 
 def test_cgroup_v2_with_all_controllers_is_in_order(tmp_path: Path) -> None:
