@@ -46,12 +46,13 @@ def run(context: Context) -> int:
     wanted = [one for one in recorded.incidents if not arguments.actor or is_of(one.actor, arguments.actor)]
     found = last_of(wanted, arguments.lines)
     _warn_of_gaps(path, recorded)
+    none = f"no incidents{f' of {arguments.actor}' if arguments.actor else ''} in {path}"
     if not arguments.follow:
         text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
-        context.show(found, text if wanted else f"no incidents in {path}")
+        context.show(found, text if wanted else none)
         return OK
     if not wanted:
-        print(f"supervise: no incidents in {path}; waiting for one", file=sys.stderr)  # noqa: T201
+        print(f"supervise: {none}; waiting for one", file=sys.stderr)  # noqa: T201
     return _follow(context, path, recorded.incidents, found)
 
 

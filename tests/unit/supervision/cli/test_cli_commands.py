@@ -194,6 +194,7 @@ def test_a_file_that_is_too_large_to_be_the_agents_own_is_refused_with_a_remedy(
 
 def test_no_incidents_are_reported_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
     assert supervise("incidents", "--root-dir", str(tmp_path)).stdout.startswith("no incidents in")
+    assert supervise("incidents", "pleg", "--root-dir", str(tmp_path)).stdout.startswith("no incidents of pleg in")
     assert json.loads(supervise("incidents", "-o", "json", "--root-dir", str(tmp_path)).stdout) == []
 
 
