@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from actors.shared.config.paths import ROOT_DIR_VARIABLE
 from actors.shared.metrics import catalogue
 from supervision.metrics import install
 from supervision.readable_texts import readable
@@ -29,6 +30,7 @@ COLLECTED_FROM = 8
 
 os.environ.setdefault("SUPERVISION_TIME_SCALE", "1")
 """Tests know the deadlines of the policy; a machine that is slow at the start of one is to change none of them."""
+os.environ.pop(ROOT_DIR_VARIABLE, None)  # tests name their root directories
 
 
 for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
