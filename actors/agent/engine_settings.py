@@ -48,8 +48,9 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
     of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
 
     def last_start() -> LastStart | None:
+        from actors.shared.config.flags.run_once import given_flags
         from actors.shared.config.start import refused_starts
-        from actors.shared.config.start.start_records import given_flags, last_of
+        from actors.shared.config.start.start_records import last_of
 
         record = None if arguments.run_dir else last_of(str(state_dir))
         command = None if record is None else record.command

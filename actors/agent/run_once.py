@@ -21,8 +21,8 @@ from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
 from actors.shared.config.commands import take_form, take_option
 from actors.shared.config.errors import ConfigErrors, ConfigProblem, UsageErrors
+from actors.shared.config.flags.run_once import RUN_ONCE_FLAGS
 from actors.shared.config.loading import load
-from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.config.url_passwords import without_passwords
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.directories import nearest_directory

@@ -18,9 +18,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.commands import early_text
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.log_settings import set_logging
+from actors.shared.config.flags.run_once import RUN_ONCE_FLAGS
 from actors.shared.config.paths import default_policy_file, default_root_dir
 from actors.shared.config.start import refused_starts
-from actors.shared.config.start.start_records import RUN_ONCE_FLAGS
 from actors.shared.config.start.steps import first_log_lines, prepare_host
 from actors.shared.metrics import METRICS
 from actors.tree import AT_END, REFRESH, preload_modules, prepare_functions, tree

@@ -13,6 +13,7 @@ from actors.shared.config.errors import MASKED, ConfigProblem, UsageErrors, show
 from supervision.documents.suggestions import did_you_mean
 
 from .flag_table import ALIASES, FLAGS, REMOVED, Flag, RemovedFlag
+from .run_once import given_flags
 from .values import PARSERS
 
 _SHORT: Final = {"v": "v", "h": "help"}
@@ -41,7 +42,8 @@ def parse(argv: Sequence[str]) -> ParsedFlags:
             _take(known, text, parsed)
         else:
             _take_removed(REMOVED[name], text, parsed)
-    deprecated = sorted(name for name in parsed.values if FLAGS[name].deprecated)
+    typed = {name for name, _ in _split(given_flags(argv), [])}
+    deprecated = sorted(name for name in parsed.values if name in typed and FLAGS[name].deprecated)
     fields, alone = ([name for name in deprecated if bool(FLAGS[name].field) is kind] for kind in (True, False))
     if fields:
         parsed.warnings.append(f"deprecated flags, set these in the file of --config instead: {_flag_names(fields)}")

@@ -13,12 +13,13 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.flags import parsing
+from actors.shared.config.flags.run_once import given_flags
 from actors.shared.config.loading import agent_flags
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from supervision.fork_server.lock import holder_of
 from supervision.state_file import DamagedError, StateFile, decode_versioned, read_private
 
-from .start_records import flags_as_given, given_flags
+from .start_records import flags_as_given
 
 _MOST_PROBLEMS: Final = 64
 _LONGEST: Final = 4096

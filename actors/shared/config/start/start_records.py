@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,10 +21,6 @@ FILE: Final = "places.json"
 _LOG: Final = logging.getLogger(__name__)
 _KEPT: Final = 16
 """The distinct earlier starts, the newest last."""
-
-
-RUN_ONCE_FLAGS: Final = ("--runonce=false", "--enable-server=false")
-"""The flags that the agent of a `run-once` has beside those that its user has given."""
 
 
 class StartCommand(msgspec.Struct, frozen=True):
@@ -115,12 +111,6 @@ def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
 
 def _without_making(record: StartRecord) -> StartRecord:
     return msgspec.structs.replace(record, made=(), made_cgroups=(), boot="", handed_over=False, command=None)
-
-
-def given_flags(flags: Sequence[str]) -> Sequence[str]:
-    """Without those that `run-once` has added: an operator would not type them. Pure."""
-    of_run_once = set(RUN_ONCE_FLAGS) <= set(flags)
-    return [flag for flag in flags if flag not in RUN_ONCE_FLAGS] if of_run_once else flags
 
 
 def hand_over(state_dir: str) -> None:

@@ -22,7 +22,7 @@ from actors.agent.reset.removal import remove
 from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import managed_state_dir, run_dir_of
 from actors.shared.config.start import start_records
-from actors.shared.config.start.start_records import RUN_ONCE_FLAGS, StartRecord, given_flags, with_start
+from actors.shared.config.start.start_records import StartRecord, with_start
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import Context
 from supervision.unfinished_files import temporary_name
@@ -311,8 +311,3 @@ def test_a_cgroup_with_others_in_it_is_named_once() -> None:
     left = HostResources({}, ["cgroup /top/kubepods/other"])
     assert with_kept(left, ["/top/kubepods"]).stays == ["cgroup /top/kubepods/other"]
     assert with_kept(left, ["/b"]).stays[1:] == ["cgroup /b, empty, and maybe another node agent's too"]
-
-
-def test_the_flags_of_the_last_start_are_those_that_its_user_gave_to_run_once_too() -> None:
-    assert given_flags(["--max-pods=5", *RUN_ONCE_FLAGS]) == ["--max-pods=5"]
-    assert given_flags(["--enable-server=false"]) == ["--enable-server=false"]
