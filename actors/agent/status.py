@@ -16,7 +16,7 @@ from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.inspection.node_pods import kept_while_unread
-from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, TAKE_BACK, of_serving, unread
+from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, of_configuration, of_serving, unread
 from actors.agent.runtime_limits import file_shortage
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.container_runtime.instance import ManagedRuntime
@@ -65,6 +65,8 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     """Why the configuration in the files is not in force."""
+    rolled_back: bool = False
+    """It is valid, and was rolled back."""
     unanswered: tuple[str, ...] = ()
     """Actors that were asked and did not answer, as errors."""
     endpoint: str = ""
@@ -105,7 +107,7 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
         fields = ", ".join(facts.waiting)
         yield Reason("configuration", f"{fields} changed, and acts only after a restart of the agent", remedy=RESTART)
     for text in facts.refused:
-        yield Reason("configuration", f"not in force: {text}", remedy=TAKE_BACK)
+        yield Reason("configuration", f"not in force: {text}", remedy=of_configuration(rolled_back=facts.rolled_back))
     for text in facts.unanswered:
         yield Reason("agent", text, remedy="supervise tree")
 
@@ -155,6 +157,7 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         sources=sources,
         waiting=flagz.waiting if flagz is not None else (),
         refused=flagz.refused if flagz is not None else (),
+        rolled_back=flagz is not None and flagz.rolled_back,
         unanswered=tuple(answers.unanswered),
         endpoint=endpoint,
         runtime_log=managed.log_file if program is not None else "",

@@ -111,14 +111,16 @@ class ConfigController(Actor):
         running = self._configuration.running
         gates = feature_gates.all_states(running.featureGates)
         given = tuple(sorted(self._agent.flags_given))
-        refused = tuple(self._error.splitlines()) or trial.not_in_force(self._state)
+        problems = tuple(self._error.splitlines())
+        rolled_back = () if problems else trial.not_in_force(self._state)
         return Flagz(
             flags=flags_in_force(self._agent, running),
             given=given,
             gates=gates,
             version=git_version(),
             waiting=self._configuration.waiting,
-            refused=refused,
+            refused=problems or rolled_back,
+            rolled_back=bool(rolled_back),
             source=trial.origin(self._state),
         )
 

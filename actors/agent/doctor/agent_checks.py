@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name, kept_while_unread
 from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
-from actors.agent.remedies import MEND_MANIFEST, RESTART, TAKE_BACK, unread
+from actors.agent.remedies import MEND_MANIFEST, RESTART, of_configuration, unread
 from actors.api_clients.event_client.messages import RecentEvent
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
@@ -106,7 +106,7 @@ def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
 def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
     """The parts of the assigned configuration that are not in force. `checked`: its problems are reported already."""
     for text in () if checked else flagz.refused:
-        yield warning("configuration", text, TAKE_BACK)
+        yield warning("configuration", text, of_configuration(rolled_back=flagz.rolled_back))
     if flagz.waiting:
         text = f"{', '.join(flagz.waiting)} changed, and acts only after a restart of the agent"
         yield warning("configuration", text, RESTART)

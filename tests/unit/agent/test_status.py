@@ -73,12 +73,15 @@ def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_reported()
     ]
 
 
-def test_a_configuration_that_was_refused_degrades_the_agent() -> None:
-    flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",))
+@pytest.mark.parametrize(
+    ("rolled_back", "remedy"), [(False, "supervise config check; "), (True, "supervise config history: why; ")]
+)
+def test_a_configuration_that_is_not_in_force_degrades_the_agent(rolled_back: bool, remedy: str) -> None:
+    flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",), rolled_back=rolled_back)
     context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
     (found,) = agent_reasons(context, tree())
     assert str(found) == "configuration: not in force: maxPods = -4: must be 0 or more"
-    assert found.remedy.startswith("supervise config history; ")
+    assert found.remedy.startswith(remedy)
 
 
 def test_settings_that_wait_for_a_restart_are_named() -> None:
