@@ -189,7 +189,7 @@ def restart(agent: Agent, reported: Sequence[ConfigProblem]) -> Iterator[Finding
     in `reported`."""
     known = {str(problem) for problem in reported}
     for problem in start_checks.problems(agent):
-        if str(problem) not in known:
+        if problem.path not in _OWN_CHECKS and str(problem) not in known:
             text = f"the agent would not start again: {problem}"
             yield failure("start", text, "correct it before a restart, or supervise config rollback")
 
