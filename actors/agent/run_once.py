@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -65,10 +66,10 @@ Exit codes:
 
 
 class RunPodResult(msgspec.Struct, frozen=True):
-    """The outcome of one pod, or of a source (`pod` then names the file and its error)."""
+    """The outcome of one pod, or an error of a manifest (`refused`: `pod` then has file, field and rule)."""
 
     pod: str
-    outcome: Literal["started", "waiting", "failed"]
+    outcome: Literal["started", "waiting", "failed", "refused"]
     detail: str = ""
 
 
@@ -214,7 +215,7 @@ def _find_outcomes(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
     except (AskError, OSError):
         return None
     pods = [pod for page in pages for pod in msgspec.json.decode(page.data, type=_PodList).items]
-    wrong = [RunPodResult(text, "failed") for source in sources.sources for text in source.errors]
+    wrong = [RunPodResult(text, "refused") for source in sources.sources for text in source.errors]
     outcomes = sorted((outcome_of(pod) for pod in pods), key=lambda one: one.pod)
     whole = sources.ready and len(pods) >= sum(source.pods for source in sources.sources)
     return [*outcomes, *wrong], whole
@@ -238,7 +239,15 @@ def _show(outcomes: Sequence[RunPodResult], form: str) -> None:
     if form:
         sys.stdout.write(document_text(outcomes, form) + "\n")
         return
+    sys.stdout.write("".join(f"{plain(line)}\n" for line in text(outcomes)))
+
+
+def text(outcomes: Sequence[RunPodResult]) -> Iterator[str]:
+    """A line for each, and one that counts the pods. Pure."""
+    counts = Counter(one.outcome for one in outcomes)
     for one in outcomes:
-        sys.stdout.write(plain(f"{one.pod}: {one.outcome}{f' ({one.detail})' if one.detail else ''}\n"))
-    started = sum(one.outcome == "started" for one in outcomes)
-    sys.stdout.write(f"{started} of {len(outcomes)} started\n")
+        detail = f" ({one.detail})" if one.detail else ""
+        yield f"refused: {one.pod}" if one.outcome == "refused" else f"{one.pod}: {one.outcome}{detail}"
+    wrong = counts["refused"]
+    errors = f"; {wrong} error{'s' if wrong > 1 else ''} in manifests" if wrong else ""
+    yield f"{counts['started']} of {counts.total() - wrong} started{errors}"

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from actors.agent.run_once import RunPodResult, outcome_of, run
+from actors.agent.run_once import RunPodResult, outcome_of, run, text
 from actors.shared.kube.pod import Pod
 
 BOX = {"lastState": {}, "ready": False, "restartCount": 0, "image": "", "imageID": ""}
@@ -64,3 +64,15 @@ def test_wrong_use_is_refused_before_anything_is_started(words, said, capsys):
 def test_help_shows_the_usage(capsys):
     assert run(["--help"]) == 0
     assert capsys.readouterr().out.startswith("Usage: supervise run-once")
+
+
+def test_errors_of_manifests_are_not_counted_as_pods():
+    wrong = [RunPodResult(f"web.yaml: line {line}: unknown field", "refused") for line in (3, 4)]
+    assert list(text([RunPodResult("n/p", "started"), RunPodResult("n/q", "waiting", "c: ErrImagePull"), *wrong])) == [
+        "n/p: started",
+        "n/q: waiting (c: ErrImagePull)",
+        "refused: web.yaml: line 3: unknown field",
+        "refused: web.yaml: line 4: unknown field",
+        "1 of 2 started; 2 errors in manifests",
+    ]
+    assert list(text([RunPodResult("n/p", "started")]))[-1] == "1 of 1 started"
