@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .meta import LocalObjectReference
-from .volume_source import ObjectUse, Problem, VolumeSource
+from .volume_source import Problem, SourceWithSecret, VolumeSource
 
 MOST_LUN: Final = 255
 _NAMES: Final = {
@@ -19,19 +18,17 @@ _NAMES: Final = {
 """The forms of names of targets and initiators, by the first letters."""
 
 
-class ISCSIVolumeSource(VolumeSource, frozen=True):
+class ISCSIVolumeSource(SourceWithSecret, frozen=True):
     targetPortal: str = ""
     """An address or a name, with or without a port."""
     iqn: str = ""
     lun: int = 0
     iscsiInterface: str = "default"
     fsType: str = ""
-    readOnly: bool = False
     portals: list[str] = []
     """More portals of the target, for a multipath device."""
     chapAuthDiscovery: bool = False
     chapAuthSession: bool = False
-    secretRef: LocalObjectReference | None = None
     initiatorName: str | None = None
 
     def problems(self) -> Iterator[Problem]:
@@ -44,18 +41,6 @@ class ISCSIVolumeSource(VolumeSource, frozen=True):
             yield "secretRef", "required with chapAuthDiscovery or chapAuthSession"
         if self.initiatorName is not None and (wrong := _name_problem(self.initiatorName)):
             yield "initiatorName", wrong
-
-    def objects(self) -> Iterator[ObjectUse]:
-        if self.secretRef is not None:
-            yield ObjectUse("Secret", self.secretRef.name, mounted=False)
-
-    def api_fields(self) -> Iterator[str]:
-        if self.secretRef is not None:
-            yield "secretRef"
-
-    @property
-    def only_read(self) -> bool:
-        return self.readOnly
 
 
 class FCVolumeSource(VolumeSource, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from .meta import Api
+from .meta import Api, LocalObjectReference
 
 Problem = tuple[str, str]
 """A field of a source ('' for the source itself), and the broken rule."""
@@ -38,3 +38,22 @@ class VolumeSource(Api, frozen=True):
     def only_read(self) -> bool:
         """Whether the volume is read-only for all containers, whatever their volumeMounts specify."""
         return False
+
+
+class SourceWithSecret(VolumeSource, frozen=True, kw_only=True):
+    """Base of the sources that refer to a Secret which the agent reads and does not mount."""
+
+    secretRef: LocalObjectReference | None = None
+    readOnly: bool = False
+
+    def objects(self) -> Iterable[ObjectUse]:
+        if self.secretRef is not None:
+            yield ObjectUse("Secret", self.secretRef.name, mounted=False)
+
+    def api_fields(self) -> Iterable[str]:
+        if self.secretRef is not None:
+            yield "secretRef"
+
+    @property
+    def only_read(self) -> bool:
+        return self.readOnly

@@ -14,9 +14,9 @@ import msgspec
 from . import formats
 from .credential_sources import ClusterTrustBundleProjection, PodCertificateProjection
 from .disk_sources import FCVolumeSource, ISCSIVolumeSource
-from .meta import Api, KeyToPath, LocalObjectReference, ObjectFieldSelector, Quantity, ResourceFieldSelector
+from .meta import Api, KeyToPath, ObjectFieldSelector, Quantity, ResourceFieldSelector
 from .quantity import QuantityError, parse
-from .volume_source import ObjectUse, Problem, VolumeSource
+from .volume_source import ObjectUse, Problem, SourceWithSecret, VolumeSource
 
 HOST_PATH_TYPES: Final = (
     "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
@@ -198,12 +198,10 @@ class NFSVolumeSource(VolumeSource, frozen=True):
             yield "path", "must be an absolute path"
 
 
-class FlexVolumeSource(VolumeSource, frozen=True):
+class FlexVolumeSource(SourceWithSecret, frozen=True):
     driver: str
     """As in `vendor/name`, or `name`."""
     fsType: str = ""
-    secretRef: LocalObjectReference | None = None
-    readOnly: bool = False
     options: dict[str, str] = {}
 
     def problems(self) -> Iterator[Problem]:
@@ -213,18 +211,6 @@ class FlexVolumeSource(VolumeSource, frozen=True):
             domain = key.partition("/")[0].lower()
             if "/" in key and f".{domain}".endswith((".kubernetes.io", ".k8s.io")):
                 yield f"options[{key[:60]}]", "kubernetes.io and k8s.io are reserved for the agent's own options"
-
-    def objects(self) -> Iterator[ObjectUse]:
-        if self.secretRef is not None:
-            yield ObjectUse("Secret", self.secretRef.name, mounted=False)
-
-    def api_fields(self) -> Iterator[str]:
-        if self.secretRef is not None:
-            yield "secretRef"
-
-    @property
-    def only_read(self) -> bool:
-        return self.readOnly
 
 
 class PersistentVolumeClaimVolumeSource(VolumeSource, frozen=True):

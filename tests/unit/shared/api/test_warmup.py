@@ -1,5 +1,6 @@
 """What the fork server does before the clients do it."""
 
+import os
 import socket
 
 import pytest
@@ -13,4 +14,6 @@ def test_the_warmup_opens_no_connection_and_leaves_nothing(monkeypatch: pytest.M
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     warmup.prepare()
+    before = sorted(os.listdir("/proc/self/fd"))
     warmup.prepare()
+    assert sorted(os.listdir("/proc/self/fd")) == before
