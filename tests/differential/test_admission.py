@@ -170,14 +170,14 @@ ROWS = [
         before=(tainted("k", "NoExecute"),),
     ),
     Row(
-        "too large and not tolerated: the resources are judged first",
+        "too large and not tolerated: the resources are checked first",
         "predicates: resources, then node name, ports, affinity, taints; P23",
         pod(requests(cpu="1000")),
         (shows({"phase": "Failed", "reason": "OutOfcpu"}),),
         before=(tainted("k", "NoExecute"),),
     ),
     Row(
-        "too large and the wrong node: the resources are judged first",
+        "too large and the wrong node: the resources are checked first",
         "predicates: P23",
         pod(requests(cpu="1000"), nodeSelector={"disk": "ssd"}),
         (shows({"phase": "Failed", "reason": "OutOfcpu"}),),

@@ -68,8 +68,8 @@ def test_lintian_finds_nothing(package: Path) -> None:
 def test_commands_of_the_package_start_on_the_installed_system(debian: Path) -> None:
     assert within(debian, "supervise", "--version").stdout.startswith("troupelet ")
     assert within(debian, "kubelet", "--version").stdout.startswith("Kubernetes v1.36.")
-    judged = within(debian, "supervise", "config", "check", "--config=/etc/troupelet/config.yaml")
-    assert "valid" in judged.stdout, judged.stdout + judged.stderr
+    checked = within(debian, "supervise", "config", "check", "--config=/etc/troupelet/config.yaml")
+    assert "valid" in checked.stdout, checked.stdout + checked.stderr
     status = within(debian, "supervise", "status")
     assert status.returncode == 3
     assert "no agent is running" in status.stdout + status.stderr

@@ -115,7 +115,7 @@ async def test_the_server_ends_with_the_true_status_after_any_failures(tmp_path,
                 await world.step(harness)
             if incarnation == 3:
                 await settle(world, harness)
-    judge(world)
+    check_world(world)
 
 
 async def settle(world: World, harness: Harness) -> None:
@@ -133,7 +133,7 @@ async def settle(world: World, harness: Harness) -> None:
     assert len(harness.actor._api_sync.writer.backlog) == 0
 
 
-def judge(world: World) -> None:
+def check_world(world: World) -> None:
     for number, history in ((n, world.store.history[f"u{n}"]) for n in range(len(world.pods))):
         stage = LIFE[world.reached[number]]
         phases = [each["phase"] for each in history]

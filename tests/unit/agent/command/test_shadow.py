@@ -27,20 +27,20 @@ def make_all(directory: Path) -> Path:
     return directory
 
 
-def judged(home: Path, *path: Path) -> str:
+def problem_of(home: Path, *path: Path) -> str:
     return shadowed(lambda name: PathFinder.find_spec(name, [str(one) for one in (*path, home)]), str(home))
 
 
 def test_our_own_packages_are_in_order(tmp_path):
     assert shadowed() == ""
-    assert judged(make_all(tmp_path)) == ""
+    assert problem_of(make_all(tmp_path)) == ""
 
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_shadowing_package_is_reported_with_its_path_and_a_remedy(tmp_path, name):
     home, other = make_all(tmp_path / "ours"), tmp_path / "other"
     foreign = package(other, name, "")
-    text = judged(home, other)
+    text = problem_of(home, other)
     assert f"package {name} is another project's: {foreign}/__init__.py comes before {home}/{name}" in text
     assert "virtual environment" in text
 
@@ -48,15 +48,15 @@ def test_a_shadowing_package_is_reported_with_its_path_and_a_remedy(tmp_path, na
 def test_an_overwritten_package_is_noticed(tmp_path):
     home = make_all(tmp_path)
     (home / "supervision" / "__init__.py").write_text("__version__ = '0.27.0'\n")
-    assert "package supervision was overwritten" in judged(home)
+    assert "package supervision was overwritten" in problem_of(home)
 
 
 def test_a_directory_without_init_or_nothing_at_all_is_noticed(tmp_path):
     home = make_all(tmp_path / "ours")
     (home / "proto" / "__init__.py").unlink()
-    assert "package proto is another project's" in judged(home)
+    assert "package proto is another project's" in problem_of(home)
     (home / "proto").rmdir()
-    assert "package proto is missing" in judged(home)
+    assert "package proto is missing" in problem_of(home)
 
 
 def test_the_check_loads_none_of_our_packages():

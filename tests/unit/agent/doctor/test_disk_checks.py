@@ -99,7 +99,7 @@ def test_a_file_system_that_is_read_only_since_an_error_is_a_failure(
         ({}, [("/root", ["nodefs"])], ""),
     ],
 )  # fmt: skip
-def test_the_disks_of_images_and_layers_are_judged_by_their_own_thresholds(
+def test_the_disks_of_images_and_layers_are_checked_by_their_own_thresholds(
     devices: Mapping[str, int], places: list[tuple[str, list[str]]], under: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twelve percent are free everywhere: enough for pods, too little for images."""

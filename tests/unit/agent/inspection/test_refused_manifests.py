@@ -36,7 +36,7 @@ def started(tmp_path: Path, path: str) -> LastStart:
     return LastStart((f"--config={config}",), str(tmp_path), "")
 
 
-def test_the_manifests_of_the_last_start_are_judged_as_the_agent_judges_them(tmp_path: Path, manifests: Path) -> None:
+def test_the_manifests_of_the_last_start_are_checked_as_the_agent_checks_them(tmp_path: Path, manifests: Path) -> None:
     found = refused_without_agent(context(tmp_path, started(tmp_path, str(manifests))))
     assert f"{manifests}/other.yaml: line 4: spec.containers[0].imag: unknown field, did you mean image?" in found
 

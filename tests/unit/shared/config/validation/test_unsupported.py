@@ -60,7 +60,7 @@ WITHOUT_READERS = {
     "mergeDefaultEvictionSettings": "the defaults read it",
     "showHiddenMetricsForVersion": "there are no hidden metrics",
     "hairpinMode": "the runtime's business", "iptablesDropBit": "gone", "iptablesMasqueradeBit": "gone",
-    "runOnce": "refused", "apiVersion": "judged", "kind": "judged",
+    "runOnce": "refused", "apiVersion": "validated", "kind": "validated",
 }  # fmt: skip
 
 
