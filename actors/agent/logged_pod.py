@@ -22,7 +22,7 @@ from supervision.state_file import DamagedError
 
 from .inspection.node_pods import NodePods, NoSuchPod, Object, PodNotKnown, find, of_name, why_not
 from .inspection.node_view import SILENT, NodeSight
-from .inspection.questions import from_sources, known_pods
+from .inspection.questions import from_sources, list_pods
 from .inspection.refused_manifests import names_in_refused, refused_without_agent
 from .inspection.without_agent import pods_without_agent
 
@@ -76,7 +76,7 @@ def find_pod(context: Context) -> LoggedPod:
         without = pods_without_agent(context.arguments.root_dir, silence, context.arguments.timeout)
         return _decoded(_without_agent(context, without, silence), without_agent=True)
     answers = Answers(context, tree)
-    pods, by_runtime, _removed = known_pods(answers)
+    pods, by_runtime, _removed = list_pods(answers)
     try:
         return _decoded(find(pods, wanted, namespace_of(context.arguments), by_runtime=by_runtime))
     except NoSuchPod as error:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from actors.agent.inspection.questions import known_pods
+from actors.agent.inspection.questions import list_pods
 from actors.agent.read_only_disk import is_read_only
 from actors.agent.remedies import RESTART
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
@@ -222,7 +222,7 @@ def _trouble(tree: Tree | None) -> Trouble | None:
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:
-    pods, by_runtime, removed = known_pods(answers)
+    pods, by_runtime, removed = list_pods(answers)
     if by_runtime:
         yield unknown("pods", answers.problems[-1])
         return

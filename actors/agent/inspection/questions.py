@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from .node_pods import NodePods, of_runtime, refused_by, unread_of
 
 def node_pods(answers: Answers) -> NodePods:
     """The pods from the status manager, else from the PLEG. Raises CommandError when neither answers."""
-    pods, by_runtime, removed = known_pods(answers)
+    pods, by_runtime, removed = list_pods(answers)
     refused, unread = from_sources(answers)
     return NodePods(
         pods, refused, [*answers.problems, *([unread] if unread and not by_runtime else [])], by_runtime, removed
@@ -33,20 +33,27 @@ def from_sources(answers: Answers) -> tuple[list[str], str]:
     return (refused_by(sources), unread_of(sources)) if sources is not None else ([], "")
 
 
-def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool, frozenset[str]]:
-    """The pods as API objects, whether they come from the runtime only, and the UIDs of the pods that no source has.
-    Raises CommandError when no actor answers.
-    """
+class ListedPods(NamedTuple):
+    pods: list[dict[str, Any]]
+    """As API objects."""
+    by_runtime: bool = False
+    """Only the runtime was asked: the status manager does not answer."""
+    removed: frozenset[str] = frozenset()
+    """The UIDs of the pods that no source has."""
+
+
+def list_pods(answers: Answers) -> ListedPods:
+    """The pods of the node. Raises CommandError when no actor answers."""
     pods, removed = list[dict[str, Any]](), frozenset[str]()
     question: GetPods | None = GetPods()
     while question is not None:
         page = answers.get(STATUS_MANAGER, question, Pods, "what follows is what the runtime has")
         if page is None:
-            return _pods_of_runtime(answers), True, frozenset()
+            return ListedPods(_pods_of_runtime(answers), by_runtime=True)
         pods += msgspec.json.decode(page.data)["items"]
         removed |= set(page.removed)
         question = GetPods(page.rest) if page.rest else None
-    return [{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], False, removed
+    return ListedPods([{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], removed=removed)
 
 
 def _pods_of_runtime(answers: Answers) -> list[dict[str, Any]]:

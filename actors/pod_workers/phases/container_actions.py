@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Final
 
 import msgspec
@@ -21,6 +22,16 @@ from .restart_all import restart_all
 
 NEW_SANDBOX: Final = ""
 """In place of a sandbox's ID: it is not made yet, and has no containers."""
+
+
+class InitProgress(enum.Enum):
+    """How far the init containers of a pod are."""
+
+    UNDER_WAY = enum.auto()
+    DONE = enum.auto()
+    """All have succeeded, and the sidecars have started."""
+    FAILED = enum.auto()
+    """One failed, and is not started again."""
 
 
 def _kill_message(pod: Pod, name: str, what: str, *, again: bool) -> str:
@@ -68,10 +79,10 @@ class ContainerActions:
             return msgspec.structs.replace(restart, attempt=attempt)
         self._duplicates()
         self._ephemeral()
-        failed, initialized = self._init()
-        if failed:
+        init = self._init()
+        if init is InitProgress.FAILED:
             return PodActions(kill_pod=True, done=True, attempt=attempt)
-        done = False
+        done, initialized = False, init is InitProgress.DONE
         if initialized:
             kept = [self._regular(container) for container in self.pod.spec.containers]
             ends = not any(kept)
@@ -92,8 +103,7 @@ class ContainerActions:
     def first_starts(self) -> PodActions:
         """The starts in a new sandbox: the first init containers, or all regular containers. A container that crashed
         in an earlier sandbox stays in backoff."""
-        _, initialized = self._init()
-        if initialized:
+        if self._init() is InitProgress.DONE:
             for container in self.pod.spec.containers:
                 self._regular(container)
         return PodActions(start=self.start, backoff=self.backoff)
@@ -107,8 +117,8 @@ class ContainerActions:
                 self.kill.append(Kill(instance, f"Container {instance.name} runs twice, its earlier instance is ended"))
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
-    def _init(self) -> tuple[bool, bool]:
-        """Decide for the init containers. Returns (whether one failed finally, whether all are done)."""
+    def _init(self) -> InitProgress:
+        """Decide for the init containers."""
         regular = [container.name for container in self.pod.spec.containers]
         started = any(self.newest(name) is not None or self._lost_here(name) for name in regular)
         for container in self.pod.spec.initContainers:
@@ -116,29 +126,30 @@ class ContainerActions:
             if is_sidecar(container):
                 up = self._sidecar(container, last)
                 if not (up or started or self._later_init_ran(container)):
-                    return False, False  # a sidecar that has started before does not block others while it restarts
+                    # a sidecar that has started before does not block others while it restarts
+                    return InitProgress.UNDER_WAY
             elif started:
                 continue  # it has run, but may have been garbage collected
             elif last is None and self._ended_when_lost(container, init=True):
-                return True, False
+                return InitProgress.FAILED
             elif last is None:
                 # a later one has run, so this one was garbage collected
                 if not self._later_init_ran(container):
                     self._start(container)
-                    return False, False
+                    return InitProgress.UNDER_WAY
             elif self._has_completed(last):
                 continue
             elif last.state is CriContainerState.EXITED:
                 if not self._is_restarted(container, last, init=True):
-                    return True, False
+                    return InitProgress.FAILED
                 self._start(container)
-                return False, False
+                return InitProgress.UNDER_WAY
             elif last.state is CriContainerState.UNKNOWN and not _restarts(self.pod, container):
-                return True, False
+                return InitProgress.FAILED
             else:
                 self._not_running(last) or self._unhealthy(last)
-                return False, False
-        return False, True
+                return InitProgress.UNDER_WAY
+        return InitProgress.DONE
 
     def _lost_here(self, name: str) -> bool:
         """Whether the runtime has lost the container in this sandbox: a new one begins with the init containers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,8 +28,8 @@ from .container_actions import NEW_SANDBOX, ContainerActions, ends_when_lost
 def compute_actions(facts: ActionsInput, *, cgroup_gone: bool = False) -> PodActions:
     """The next actions. `cgroup_gone`: as in StepInput."""
     pod, runtime = facts.pod, facts.runtime
-    sandbox, replace, attempt = choose_sandbox(pod, runtime, cgroup_gone=cgroup_gone)
-    if not replace:
+    sandbox, needs_new, attempt = choose_sandbox(pod, runtime, cgroup_gone=cgroup_gone)
+    if not needs_new:
         return ContainerActions(facts, sandbox.id if sandbox is not None else "").actions(attempt)
     has_begun = bool(runtime.sandboxes or facts.lost)
     if has_begun and not _needs_new_sandbox(pod, runtime, facts.restarting, facts.lost):
@@ -49,19 +50,28 @@ def actions_of(state: PodState, now: float, maximum_backoff: float, *, cgroup_go
     return compute_actions(facts, cgroup_gone=cgroup_gone)
 
 
-def choose_sandbox(pod: Pod, runtime: PodRuntime, *, cgroup_gone: bool = False) -> tuple[Sandbox | None, bool, int]:
-    """(the sandbox to use, whether a new one is needed, its attempt). Like the kubelet, a pod whose cgroup was removed
-    gets a new one."""
+class SandboxChoice(NamedTuple):
+    """The sandbox that a pod continues in, or needs."""
+
+    newest: Sandbox | None
+    """None: there is none yet."""
+    needs_new: bool
+    attempt: int
+    """Of the new one if one is needed, else of `newest`."""
+
+
+def choose_sandbox(pod: Pod, runtime: PodRuntime, *, cgroup_gone: bool = False) -> SandboxChoice:
+    """Like the kubelet, a pod whose cgroup was removed gets a new one."""
     if not runtime.sandboxes:
-        return None, True, 0
+        return SandboxChoice(None, True, 0)
     newest = runtime.sandboxes[0]
     attempt = newest.attempt + 1
     ready = [sandbox for sandbox in runtime.sandboxes if sandbox.ready]
     if cgroup_gone or len(ready) > 1 or not newest.ready or newest.host_network != pod.spec.hostNetwork:
-        return newest, True, attempt
+        return SandboxChoice(newest, True, attempt)
     if not pod.spec.hostNetwork and not newest.ips:
-        return newest, True, attempt
-    return newest, False, newest.attempt
+        return SandboxChoice(newest, True, attempt)
+    return SandboxChoice(newest, False, newest.attempt)
 
 
 def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
