@@ -16,6 +16,7 @@ from .text import duration
 PATIENCE_SECONDS: Final = 3.0
 """Seconds that each question waits, unless --timeout is less: actors answer within milliseconds, but for those that
 wait for others just after their start."""
+STARTING: Final = "is starting"
 R = TypeVar("R", bound=Message)
 
 
@@ -24,7 +25,8 @@ class Answers:
 
     def __init__(self, context: Context, tree: Tree) -> None:
         self._context = context
-        self._silent = silent(tree)
+        self.silent = silent(tree)
+        """Actors that will not answer, each with the reason."""
         self._patience = min(context.arguments.timeout, scaled(PATIENCE_SECONDS))
         self.passed_over: list[str] = []
         """Why actors were not asked, as the tree shows too."""
@@ -43,7 +45,7 @@ class Answers:
         Raises CommandError: no agent runs, or it may not be asked.
         """
         begin = f"{missing}: " if missing else ""
-        if why := self._silent.get(name):
+        if why := self.silent.get(name):
             self.passed_over.append(f"{begin}{name} {why}")
             return None
         try:
@@ -63,7 +65,7 @@ def silent(tree: Tree) -> Mapping[str, str]:
 
 def _why_silent(actor: ActorState, is_stopped: bool) -> str:
     if actor.state != "running":
-        return f"is {actor.state}"
+        return STARTING if actor.state == "starting" else f"is {actor.state}"
     if is_stopped:
         return "is stopped by a signal"
     if is_silent(actor):

@@ -10,7 +10,7 @@ from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.pod_workers.messages import is_pod_worker, worker_of
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
-from supervision.cli.answers import Answers
+from supervision.cli.answers import STARTING, Answers
 from supervision.cli.command import NO_ANSWER, CommandError
 from supervision.protocol import Tree
 
@@ -21,9 +21,14 @@ def node_pods(answers: Answers) -> NodePods:
     """The pods from the status manager, else from the PLEG. Raises CommandError when neither answers."""
     pods, by_runtime, removed = list_pods(answers)
     refused, unread = from_sources(answers)
-    return NodePods(
-        pods, refused, [*answers.problems, *([unread] if unread and not by_runtime else [])], by_runtime, removed
-    )
+    problems = [*answers.problems, *([unread] if unread and not by_runtime else []), *_idle_workers(answers)]
+    return NodePods(pods, refused, problems, by_runtime, removed)
+
+
+def _idle_workers(answers: Answers) -> list[str]:
+    """The shards that do nothing now, and not just because they start: the status of their pods is of before."""
+    silent = {name: why for name, why in answers.silent.items() if is_pod_worker(name) and why != STARTING}
+    return [f"pods of {name} are shown as they were: it {why}" for name, why in silent.items()]
 
 
 def from_sources(answers: Answers) -> tuple[list[str], str]:

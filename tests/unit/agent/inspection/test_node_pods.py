@@ -21,7 +21,7 @@ from actors.agent.inspection.questions import node_pods
 from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
-from supervision.cli.answers import Answers
+from supervision.cli.answers import STARTING, Answers
 
 
 def pod(name: str, namespace: str = "default", uid: str = "", source: str = "api") -> dict[str, Any]:
@@ -147,15 +147,22 @@ def test_a_pod_that_the_runtime_lacks_may_still_exist() -> None:
 
 
 class Told:
-    """Answers of actors of which none is wedged."""
+    """Answers of actors. `silent`: those that are wedged, and why."""
 
     problems: Sequence[str] = ()
 
-    def __init__(self, *sources: SourceState) -> None:
+    def __init__(self, *sources: SourceState, **silent: str) -> None:
+        self.silent = silent
         self._sources = PodSources([*sources], ready=all(source.ready for source in sources))
 
     def get(self, name: str, question: object, reply: type, missing: str = "") -> object:
         return self._sources if reply is PodSources else Pods(b'{"items": []}')
+
+
+def test_pods_of_a_wedged_worker_are_said_to_be_as_they_were() -> None:
+    wedged = {"pod_workers/worker/0": "hangs, for 7s", "pod_workers/worker/1": STARTING, "prober": "hangs, for 7s"}
+    found = node_pods(cast(Answers, Told(SourceState("file", "/m", True, 0), **wedged)))
+    assert found.problems == ["pods of pod_workers/worker/0 are shown as they were: it hangs, for 7s"]
 
 
 def test_a_node_with_unread_api_pods_is_not_reported_as_empty() -> None:
