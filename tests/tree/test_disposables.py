@@ -13,7 +13,6 @@ from supervision.fork_server.signals import STOP
 from tests.support.fork_server_process import exists, fork_server_running
 from tests.support.incident_file import incidents
 from tests.support.tree_actors import HERE, Dispose, Said, Say
-from tests.support.waiting import in_time, seconds_of
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
@@ -38,12 +37,8 @@ def test_a_disposable_is_a_child_of_the_fork_server(tmp_path: Path) -> None:
 
 def test_a_disposable_is_killed_at_its_deadline(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
-
-        def killed() -> None:
-            assert fork_server.ask(Dispose("nap", 60, deadline=0.3), Said, "echo").text.startswith("timeout")
-            assert not _naps(fork_server.process.pid)
-
-        in_time(lambda: seconds_of(killed), 1.3)
+        assert fork_server.ask(Dispose("nap", 600, deadline=0.3), Said, "echo", timeout=60).text.startswith("timeout")
+        assert not _naps(fork_server.process.pid)
 
 
 def test_a_disposable_ends_with_its_actor(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from supervision.errors import AskError
 from supervision.protocol import Done, Inject
 from tests.support.sample_tree import Work, Worked
 from tests.support.supervised_agent import agent
-from tests.support.waiting import in_time, seconds_of
 
 pytestmark = pytest.mark.tree
 QUICK_HEARTBEAT = {"a": {"heartbeat_seconds": 2, "memory_mib": 60}}
@@ -89,8 +88,9 @@ def test_slow_delays_each_handler_for_the_ordered_time(tmp_path: Path) -> None:
         started_at = time.monotonic()
         found.fork_server.ask(Work("slow"), Worked, "a")
         assert time.monotonic() - started_at >= 0.3
-        time.sleep(2)
-        in_time(lambda: seconds_of(lambda: found.fork_server.ask(Work("not slow"), Worked, "a")), 0.3, tries=5)
+        found.inject("a", "slow", rate=600, seconds=0.5)
+        found.fork_server.wait(lambda: not found.fork_server.tree()["a"].injected, "the fault is over")
+        found.fork_server.ask(Work("not slow"), Worked, "a")
         assert found.incidents() == []
 
 
