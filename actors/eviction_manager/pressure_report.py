@@ -17,7 +17,8 @@ CONDITIONS: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
 _HELD: Final = "nothing is below its threshold any more; it stays for evictionPressureTransitionPeriod"
 _RELIEFS: Final[Mapping[str, str]] = {
     MEMORY_PRESSURE: "ps -eo rss,pid,args --sort=-rss | head: end what is too large, or give the pods limits",
-    DISK_PRESSURE: "free space on the disk that is named; supervise logs eviction_manager: what the agent removes",
+    DISK_PRESSURE: "supervise doctor: its line `disk` says where, and what to type; supervise logs eviction_manager: "
+    "what the agent removes",
     PID_PRESSURE: "ps -eo nlwp,pid,args --sort=-nlwp | head: end what has too many, or raise kernel.pid_max",
 }
 """What ends each condition."""

@@ -32,6 +32,7 @@ def test_each_condition_is_reported_with_its_signals_and_withdrawn() -> None:
         "imagefs.available is 12 MiB (12%), below 15%",
         "pid.available is 9, below 10",
     ]
+    assert told[1].remedy.startswith("supervise doctor: its line `disk` "), "it knows the directories"
     told.clear()
     report.observed(everything, (IMAGES, MEMORY, PIDS), {})
     assert told == [], "what was not observed this time is as it was"
