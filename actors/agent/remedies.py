@@ -11,16 +11,16 @@ from actors.shared.kube.names import SOURCE_API
 
 RESTART: Final = "restart the agent: pods keep running"
 MEND_CONFIGURATION: Final = "supervise config check; mend what it names: the agent reads it again by itself"
-TRY_AGAIN: Final = "supervise config history: why; change it, or try it again: supervise config rollback HASH"
-"""For a valid configuration that was rolled back: `HASH` is its own."""
 MEND_MANIFEST: Final = "mend the file; the agent reads it again by itself"
 MEND_POD: Final = "correct the pod at the API server, or delete it"
 RESOLVER: Final = "mend the file, or set resolvConf to the file that this host has"
 
 
-def of_configuration(*, rolled_back: bool) -> str:
-    """For one that is not in force. `rolled_back`: it is valid."""
-    return TRY_AGAIN if rolled_back else MEND_CONFIGURATION
+def of_configuration(rolled_back: str) -> str:
+    """For one that is not in force. `rolled_back`: its hash if it is valid, and was rolled back."""
+    if rolled_back:
+        return f"supervise config history: why; change it, or try it again: supervise config rollback {rolled_back}"
+    return MEND_CONFIGURATION
 
 
 def of_serving(path: str, *, given: bool) -> str:

@@ -65,8 +65,8 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     """Why the configuration in the files is not in force."""
-    rolled_back: bool = False
-    """It is valid, and was rolled back."""
+    rolled_back: str = ""
+    """Its hash if it is valid, and was rolled back."""
     unanswered: tuple[str, ...] = ()
     """Actors that were asked and did not answer, as errors."""
     endpoint: str = ""
@@ -107,7 +107,7 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
         fields = ", ".join(facts.waiting)
         yield Reason("configuration", f"{fields} changed, and acts only after a restart of the agent", remedy=RESTART)
     for text in facts.refused:
-        yield Reason("configuration", f"not in force: {text}", remedy=of_configuration(rolled_back=facts.rolled_back))
+        yield Reason("configuration", f"not in force: {text}", remedy=of_configuration(facts.rolled_back))
     for text in facts.unanswered:
         yield Reason("agent", text, remedy="supervise tree")
 
@@ -157,7 +157,7 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         sources=sources,
         waiting=flagz.waiting if flagz is not None else (),
         refused=flagz.refused if flagz is not None else (),
-        rolled_back=flagz is not None and flagz.rolled_back,
+        rolled_back=flagz.rolled_back if flagz is not None else "",
         unanswered=tuple(answers.unanswered),
         endpoint=endpoint,
         runtime_log=managed.log_file if program is not None else "",

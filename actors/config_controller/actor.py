@@ -120,7 +120,7 @@ class ConfigController(Actor):
             version=git_version(),
             waiting=self._configuration.waiting,
             refused=problems or rolled_back,
-            rolled_back=bool(rolled_back),
+            rolled_back=self._state.assigned if rolled_back else "",
             source=trial.origin(self._state),
         )
 

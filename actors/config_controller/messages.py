@@ -40,8 +40,8 @@ class Flagz(Message, frozen=True):
     """Top-level fields of the configuration that have changed and wait for a restart of the agent."""
     refused: tuple[str, ...] = ()
     """Why the configuration in the files, or in the ConfigMap, is not in force: its problems, or its rollback."""
-    rolled_back: bool = False
-    """That configuration is valid: it was in force, and was rolled back."""
+    rolled_back: str = ""
+    """The hash of that configuration if it is valid: it was in force, and was rolled back."""
     source: str = ""
     """`configmap <namespace>/<name>` if the configuration is from there; '': from the files."""
 

@@ -106,7 +106,7 @@ def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
 def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
     """The parts of the assigned configuration that are not in force. `checked`: its problems are reported already."""
     for text in () if checked else flagz.refused:
-        yield warning("configuration", text, of_configuration(rolled_back=flagz.rolled_back))
+        yield warning("configuration", text, of_configuration(flagz.rolled_back))
     if flagz.waiting:
         text = f"{', '.join(flagz.waiting)} changed, and acts only after a restart of the agent"
         yield warning("configuration", text, RESTART)

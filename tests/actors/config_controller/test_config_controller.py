@@ -170,7 +170,7 @@ def test_a_change_of_logging_restarts_no_actor(node):
 
 
 async def not_in_force(harness):
-    """How many reasons there are, and whether they tell of a rollback."""
+    """How many reasons there are, and the hash of what was rolled back."""
     told = await harness.deliver(GetFlagz())
     return len(told.refused), told.rolled_back
 
@@ -185,7 +185,7 @@ def test_a_file_that_breaks_a_rule_changes_nothing_and_is_reported_once(node):
             assert [entry.what for entry in found.history] == ["applied", "refused"]
             assert "maxPods" in found.history[-1].detail
             assert (await effective(harness))["maxPods"] == 10
-            assert await not_in_force(harness) == (1, False)
+            assert await not_in_force(harness) == (1, "")
             node.write("maxPods: 12\n")
             await changed(harness)
             assert (status(harness).history[-1].what, (await effective(harness))["maxPods"]) == ("applied", 12)
@@ -297,7 +297,7 @@ def test_an_operator_rolls_back_to_a_known_configuration(node):
             node.store.request("")
             await changed(harness)
             assert (status(harness).current, (await effective(harness))["maxPods"]) == (first, 10)
-            assert await not_in_force(harness) == (1, True)
+            assert await not_in_force(harness) == (1, second)
             node.store.request(second)
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20

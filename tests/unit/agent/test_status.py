@@ -74,14 +74,18 @@ def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_reported()
 
 
 @pytest.mark.parametrize(
-    ("rolled_back", "remedy"), [(False, "supervise config check; "), (True, "supervise config history: why; ")]
+    ("rolled_back", "remedy"),
+    [
+        ("", "supervise config check; mend what it names: the agent reads it again by itself"),
+        ("5284", "supervise config history: why; change it, or try it again: supervise config rollback 5284"),
+    ],
 )
-def test_a_configuration_that_is_not_in_force_degrades_the_agent(rolled_back: bool, remedy: str) -> None:
+def test_a_configuration_that_is_not_in_force_degrades_the_agent(rolled_back: str, remedy: str) -> None:
     flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",), rolled_back=rolled_back)
     context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
     (found,) = agent_reasons(context, tree())
     assert str(found) == "configuration: not in force: maxPods = -4: must be 0 or more"
-    assert found.remedy.startswith(remedy)
+    assert found.remedy == remedy
 
 
 def test_settings_that_wait_for_a_restart_are_named() -> None:
