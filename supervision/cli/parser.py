@@ -69,7 +69,7 @@ class CommandParser(argparse.ArgumentParser):
             if _takes_flags_of_start(self._actions) and (unknown := _options(rest)[0]).startswith("--"):
                 typed = shlex.join(args[args.index(unknown) :])
                 name = unknown.partition("=")[0]
-                self.error(f"{name} is a flag of start: it follows --: `{self.prog} -- {typed}`")
+                self.error(f"there is no option {name}; flags of start follow --: `{self.prog} -- {typed}`")
             self.error("; ".join(_unknown_option_text(word, self._option_string_actions) for word in _options(rest)))
         return found, rest
 

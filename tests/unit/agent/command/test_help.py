@@ -118,7 +118,7 @@ def test_a_word_before_the_flags_of_start_is_refused(command: str, capsys: pytes
         ("pods -o custom-columns=A:.b", "-o json, and jq"),
         (
             "doctor --config=x",
-            "supervise doctor: --config is a flag of start: it follows --: `supervise doctor -- --config=x`",
+            "supervise doctor: there is no option --config; flags of start follow --: `supervise doctor -- --config=x`",
         ),
         ("reset --config x", "`supervise reset -- --config x`"),
         ("top -n abc", "supervise top: -n/--count: abc is no whole number"),
