@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +52,7 @@ class ContainedNode(FaultyNode):
     def __init__(self, runtime: RealRuntime, image: Path) -> None:
         super().__init__(runtime, "contained")
         self._import, self._run, self._status, *self._end = documented()
+        self._numbers = itertools.count()
         self._words(self._import, image=image)
 
     def _words(self, command: list[str], image: Path | None = None) -> str:
@@ -102,6 +105,14 @@ class ContainedNode(FaultyNode):
     def status(self) -> str:
         return self._words(self._status)
 
+    def within(self, *words: str) -> str:
+        """Run a command in the agent's container; its output."""
+        name = f"exec-{next(self._numbers)}"
+        call = ["ctr", "--address", self.runtime.socket, "--namespace", "troupelet", "tasks", "exec", "--exec-id", name]
+        done = run(*call, "troupelet", *words, seconds=120)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
     def _ctr(self, *words: str) -> str:
         return run("ctr", "--address", self.runtime.socket, "--namespace", "troupelet", *words).stdout
 
@@ -124,6 +135,24 @@ def test_skopeo_reads_the_image_and_what_it_starts(image: Path) -> None:
     config = json.loads(done.stdout)["config"]
     assert config["Entrypoint"] == ["/usr/bin/supervise"]
     assert config["Cmd"][0] == "start"
+
+
+def test_an_upgrade_of_the_package_leaves_the_agent_and_its_pods_running(node: ContainedNode, package: Path) -> None:
+    node.add("plain")
+    node.start()
+    node.wait_running("plain")
+    node.until(lambda: node.status().startswith("ready"), "the agent says that it is ready")
+    before, root = node.running(), f"--root-dir={node.home}/root"
+    shutil.copy(package, node.home / "upgrade.deb")
+    assert "Unpacking troupelet" in node.within("dpkg", "--install", f"{node.home}/upgrade.deb")
+    node.within("supervise", "inject", "pleg", "crash", root)
+    node.until(lambda: node.status().startswith("ready"), "a part that ends then comes back")
+    node.until(lambda: "pleg#1" in node.within("supervise", "incidents", root), "its end is recorded")
+    assert node.running() == before
+    node.stop()
+    node.start()
+    node.until(lambda: node.status().startswith("ready"), "the next agent is ready")
+    assert node.running() == before
 
 
 def test_the_agent_in_a_container_runs_pods_on_the_host_which_outlive_it(node: ContainedNode) -> None:
