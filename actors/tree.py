@@ -106,8 +106,8 @@ RELATIONS: Final = Relations(
     | {one.name: one.policy for one in declarations()},
 )
 
-AT_END: Final = "actors.volume_manager.pods_directory:unshare"
-"""Called after every actor has ended: removes the bind mount of the pods directory."""
+AT_END: Final = "actors.volume_manager.shared_directories:unshare"
+"""Called after every actor has ended: removes the bind mounts of the directories of pods and plugins."""
 REFRESH: Final = "actors.config_controller.session:refreshed"
 """Gives each starting actor the current configuration instead of the one from the agent's start."""
 

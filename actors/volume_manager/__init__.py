@@ -11,7 +11,7 @@
 - `csi/`: CSI drivers; `flex_volume/`: FlexVolume drivers
 - `disks/`: disks of a network, of the types iscsi and fc
 - `tools/`: the tools of the types; `host/`: system calls, which run in disposable processes where they may hang
-- `pods_directory`: the directory of all pods as a shared mount
+- `shared_directories`: the directories of all pods and of plugins as shared mounts
 - `volume_paths`: paths below a pod's directory
 - `volume_metrics`: metrics of the volumes of pods: desired and mounted ones
 """

@@ -27,7 +27,7 @@ from supervision.addresses import ActorName
 from supervision.errors import error_text
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
-from . import pods_directory
+from . import shared_directories
 from .csi.api_objects import ApiObjects
 from .csi.drivers import CsiDrivers
 from .csi.node_objects import NodeObjects
@@ -60,7 +60,7 @@ from .tools.system_calls import DisposableCalls
 from .tools.tmpfs_mounts import TmpfsMounts
 from .tools.volume_objects import VolumeObjects
 from .tools.volume_tools import VolumeTools
-from .volume_paths import is_name, is_uid, real_path
+from .volume_paths import is_name, is_uid, shared_paths
 from .volume_refresh import Refresh
 
 IDENTITY_SECONDS: Final = 3.0
@@ -94,8 +94,9 @@ class VolumeManager(Actor):
         self._refresh = Refresh(self, agent, self._mounts, self._locks, self._quarantine)
         self._teardown = Teardown(self, agent, tools)
         self._orphans = OrphanSweep(self, agent, self._mounts, self._teardown, self._locks, self._clock)
-        os.makedirs(agent.pods_dir, 0o750, exist_ok=True)
-        await pods_directory.share(self, real_path(agent.pods_dir))
+        for path in shared_paths(agent):
+            os.makedirs(path, 0o750, exist_ok=True)
+            await shared_directories.share(self, path)
         await self._count_mounts()
         self._orphans.start()
         if tools.certificates is not None:

@@ -6,6 +6,8 @@ import os
 import re
 from typing import Final
 
+from actors.shared.config.agent import Agent
+
 SUBPATHS: Final = "volume-subpaths"
 PLUGINS: Final = "plugins"
 DEVICES: Final = "volumeDevices"
@@ -28,6 +30,11 @@ def is_name(text: str) -> bool:
 def real_path(path: str) -> str:
     """The path as in the mount table. For paths on the agent's own file system, where it does not hang."""
     return os.path.realpath(path)
+
+
+def shared_paths(agent: Agent) -> tuple[str, ...]:
+    """Directories that are shared mounts, as in the mount table."""
+    return real_path(agent.pods_dir), real_path(agent.plugins_dir)
 
 
 def volume_path(pod_dir: str, plugin: str, volume: str) -> str:

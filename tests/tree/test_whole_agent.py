@@ -274,14 +274,15 @@ def private_root(files: AgentFiles) -> Iterator[None]:
 
 @needs_mounts
 @pytest.mark.usefixtures("private_root")
-def test_the_pods_directory_is_unmounted_at_the_end_whatever_became_of_who_mounted_it(files: AgentFiles) -> None:
+def test_shared_directories_are_unmounted_at_the_end_whatever_became_of_who_mounted_them(files: AgentFiles) -> None:
+    shared = [files.root_dir / "pods", files.root_dir / "plugins"]
     with files.start() as agent:
         agent.wait_ready()
-        assert is_mounted(files.root_dir / "pods")
+        assert all(map(is_mounted, shared))
         os.kill(agent.tree()["volume_manager"].pid, signal.SIGSTOP)
         os.kill(agent.tree()["root"].pid, signal.SIGKILL)
         assert agent.stop() == 0
-        assert not is_mounted(files.root_dir / "pods")
+        assert not any(map(is_mounted, shared))
 
 
 @needs_mounts

@@ -11,7 +11,7 @@ from actors.volume_manager.messages import BindSubPaths, MountVolumes, SubPath, 
 from tests.actors.volume_manager.csi_storage import Node, Storage
 from tests.support.dead_mounts import mount_dead
 
-from .test_real_volumes import UID, alone, mounts, pod, start
+from .test_real_volumes import SHARED, UID, alone, mounts, pod, start
 
 pytestmark = [
     pytest.mark.node,
@@ -33,7 +33,7 @@ async def subpath_scenario(root):
         assert await manager.deliver(BindSubPaths(UID, "c", items)) == bound
         assert os.listdir(bound.paths[0]) == []
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
 
 
 async def end_scenario(root):
@@ -46,7 +46,7 @@ async def end_scenario(root):
             mount_dead(str(target))
         mount_dead(bound.paths[0])
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
         assert not Path(root, "pods", UID).exists()
 
 

@@ -96,7 +96,7 @@ def place(root: Path, uid: str) -> Path:
 
 def points(root: Path) -> list[str]:
     found = (mount.point.removeprefix(str(root)) for mount in mountinfo.below(mountinfo.read(), str(root)))
-    return sorted(point for point in found if point != "/pods")
+    return sorted(point for point in found if point not in ("/plugins", "/pods"))
 
 
 PARTITION = bytes.fromhex("00202100 83aa2802 00080000 00100000")

@@ -72,7 +72,7 @@ async def unmounted(manager: Harness, uid: str) -> None:
 
 def points(root: Path) -> list[str]:
     found = (mount.point.removeprefix(str(root)) for mount in mountinfo.below(mountinfo.read(), str(root)))
-    return sorted(point for point in found if point != "/pods")
+    return sorted(point for point in found if point not in ("/plugins", "/pods"))
 
 
 async def life_of_a_disk(root: Path, device: str) -> None:

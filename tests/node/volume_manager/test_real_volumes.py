@@ -15,6 +15,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.linux import mount_calls, mountinfo
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.declaration import when_killed
+from actors.volume_manager.host import mount_propagation
 from actors.volume_manager.host.subpaths import bind_subpath
 from actors.volume_manager.messages import (
     BindSubPaths,
@@ -25,7 +26,7 @@ from actors.volume_manager.messages import (
     VolumesFailed,
     VolumesUnmounted,
 )
-from actors.volume_manager.pods_directory import unshare
+from actors.volume_manager.shared_directories import unshare
 from supervision.actor import AskError
 from supervision.testing.harness import Harness
 from tests.support.volumes import user_of
@@ -60,8 +61,12 @@ def start(root):
     return harness
 
 
+SHARED = ["/plugins", "/pods"]
+"""What the manager mounts for itself."""
+
+
 def mounts(root):
-    return [mount.point.removeprefix(str(root)) for mount in mountinfo.below(mountinfo.read(), str(root))]
+    return sorted(mount.point.removeprefix(str(root)) for mount in mountinfo.below(mountinfo.read(), str(root)))
 
 
 async def memory_scenario(root):
@@ -73,6 +78,7 @@ async def memory_scenario(root):
         (found,) = [mount for mount in mountinfo.read() if mount.point == path]
         assert found.kind == "tmpfs"
         assert found.shared, "it would not propagate"
+        assert all(mount_propagation.is_shared(str(root) + directory) for directory in SHARED)
         state = os.stat(path)
         assert (oct(state.st_mode & 0o7777), state.st_gid) == (oct(0o3777), 1234)
         disk = os.statvfs(path)
@@ -84,7 +90,7 @@ async def memory_scenario(root):
         else:
             raise AssertionError("the size is not held")
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
         assert os.listdir(root / "pods") == []
     await manager.stop()
     unshare(manager.actor.context)
@@ -93,12 +99,15 @@ async def memory_scenario(root):
 
 async def killed_scenario(root):
     async with start(root) as manager:
-        assert mounts(root) == ["/pods"]
-    (root / "pods" / UID).mkdir()
+        assert mounts(root) == SHARED
     program = when_killed(manager.actor.context)
-    assert subprocess.run(program, check=False, timeout=60).returncode == 0
-    assert mounts(root) == ["/pods"], "pods need it"
-    (root / "pods" / UID).rmdir()
+    for directory, other in (("pods", "plugins"), ("plugins", "pods")):
+        (root / directory / UID).mkdir()
+        assert subprocess.run(program, check=False, timeout=60).returncode == 0
+        assert f"/{directory}" in mounts(root), "pods and drivers need it"
+        assert f"/{other}" not in mounts(root)
+        (root / directory / UID).rmdir()
+        mount_propagation.make_shared(str(root / other))
     assert subprocess.run(program, check=False, timeout=60).returncode == 0
     assert mounts(root) == []
     assert subprocess.run(program, check=False, timeout=60).returncode == 0, "there is nothing to do"
@@ -119,7 +128,7 @@ async def mounter_scenario(root):
         (found,) = [mount for mount in mountinfo.read() if mount.point == path]
         assert found.source == "s:/x"
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
 
 
 async def default_size_scenario(root):
@@ -146,7 +155,7 @@ async def restart_scenario(root):
         await manager.deliver(ShardPods("pod_workers/worker/0", 1, []))
         await manager.advance(11)
         assert os.listdir(root / "pods") == []
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
 
 
 def labelled(value):
@@ -173,7 +182,7 @@ async def downward_scenario(root):
         assert (root / DOWNWARD / "labels").read_text() == 'a="2"'
         assert mounts(root).count(f"/{DOWNWARD}") == 1
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
         assert os.listdir(root / "pods") == []
 
 
@@ -188,7 +197,7 @@ async def files_of_an_older_version_scenario(root):
     async with start(root) as manager:
         await manager.deliver(MountVolumes(UID, labelled("2")))
         assert Path(f"/proc/self/fd/{container}/labels").read_text() == 'a="2"'
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
         os.close(container)
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
         assert os.listdir(root / "pods") == []
@@ -244,7 +253,7 @@ async def subpath_scenario(root):
         assert (data / "new/deep").stat().st_mode & 0o7777 == 0o777
 
         assert await manager.deliver(BindSubPaths(UID, "c", items)) == bound
-        assert len(mounts(root)) == 3
+        assert len(mounts(root)) == 4
 
         (host / "conf/file").unlink()
         (host / "conf/file").mkdir()  # a file has become a directory: bound again
@@ -260,7 +269,7 @@ async def subpath_scenario(root):
 
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
         assert (host / "conf/file").is_dir()
-        assert mounts(root) == ["/pods"]
+        assert mounts(root) == SHARED
 
 
 async def race_scenario(root):

@@ -1,9 +1,9 @@
-"""The directory of all pods as a shared mount, so that mounts below it propagate between pods and host."""
+"""The directories of pods and of plugins as shared mounts, so that mounts below them propagate between containers and
+host: a CSI driver in a container mounts its volumes below both."""
 
 from __future__ import annotations
 
 import logging
-import os
 from typing import Final
 
 from actors.shared.config.agent import Agent
@@ -13,13 +13,14 @@ from supervision.errors import error_text
 from .host import mount_propagation, unmounts
 from .messages import VOLUME_MANAGER
 from .tools.system_calls import MOUNT_SECONDS
+from .volume_paths import shared_paths
 
 _MAKE_SHARED: Final = "actors.volume_manager.host.mount_propagation:make_shared"
 
 
 async def share(actor: Actor, path: str) -> None:
-    """Make the directory a shared mount, bind mounted to itself if necessary. A restart does not mount it again.
-    `path`: as in the mount table.
+    """Make a directory that is there a shared mount, bind mounted to itself if necessary. A restart does not mount it
+    again. `path`: as in the mount table.
 
     If there are mounts below it, which may hang when they are opened, this runs in a disposable process.
     """
@@ -33,9 +34,9 @@ async def share(actor: Actor, path: str) -> None:
 
 
 def unshare(agent: Agent) -> None:
-    """Remove the bind mount at the end of the agent, when no pod is left; an administrator's own mount stays."""
-    path = os.path.realpath(agent.pods_dir)
-    try:
-        mount_propagation.remove_bind(path)
-    except OSError as error:
-        logging.getLogger(VOLUME_MANAGER).warning("%s stays mounted: %s", path, error_text(error))
+    """Remove the bind mounts of empty directories at the end of the agent; an administrator's own mounts stay."""
+    for path in shared_paths(agent):
+        try:
+            mount_propagation.remove_bind(path)
+        except OSError as error:
+            logging.getLogger(VOLUME_MANAGER).warning("%s stays mounted: %s", path, error_text(error))
