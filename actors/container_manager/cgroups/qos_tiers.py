@@ -57,7 +57,8 @@ class QosTiers:
             self._warnings.resolved("tiers")
 
     async def apply(self, *, again: bool = False) -> None:
-        """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""
+        """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError: the first one, after each
+        tier was tried."""
         async with self._applying:
             await self._apply(again=again)
 
@@ -67,10 +68,17 @@ class QosTiers:
         found = tier_limits(self._ledger, self._memory, reserved, protects=protects)
         if enabled("MemoryQoS", self._config.featureGates):
             self._count_protected(protects=bool(protects))
+        errors: list[CgroupError | SliceError] = []
         for qos, limits in found.items():
             if again or self._applied.get(qos) != limits:
-                await self._cgroups.set_tier(qos, limits)
-                self._applied[qos] = limits
+                try:
+                    await self._cgroups.set_tier(qos, limits)
+                except (CgroupError, SliceError) as error:
+                    errors.append(error)
+                else:
+                    self._applied[qos] = limits
+        if errors:
+            raise errors[0]
 
     def _count_protected(self, *, protects: bool) -> None:
         """The metrics: what the kernel protects for the pods of each class."""

@@ -30,7 +30,7 @@ class Host:
         self.due: list[tuple[float, Any]] = []
         self.answers: asyncio.Event | None = None
         """Systemd answers the next call when it is set."""
-        self.fails = False
+        self.failing: tuple[str, ...] = ()
         monkeypatch.setattr(qos_tiers, "tier_limits", lambda *_, **__: dict(self.limits))
         actor: Any = SimpleNamespace(after=lambda seconds, call: self.due.append((seconds, call)))
         cgroups: Any = self
@@ -43,7 +43,7 @@ class Host:
         answers, self.answers = self.answers, None
         if answers is not None:
             await answers.wait()
-        if self.fails:
+        if qos in self.failing:
             raise SliceError("systemd is away")
         self.there[qos] = limits
 
@@ -85,11 +85,27 @@ async def test_changes_of_the_ledger_that_come_together_are_one_and_a_failed_one
         host.tiers.update()
     ((seconds, update),) = host.due
     assert seconds == SETTLE_SECONDS
-    host.fails = True
+    host.failing = tuple(host.limits)
     await update()
     assert "the QoS tiers keep their old limits: systemd is away" in caplog.text
     assert host.there == {}
-    host.fails = False
+    host.failing = ()
     host.tiers.update()
     await host.due[1][1]()
+    assert host.there == host.limits
+
+
+@pytest.mark.parametrize("failing", [GUARANTEED, BURSTABLE, BEST_EFFORT])
+async def test_a_tier_that_cannot_be_set_keeps_no_other_from_its_limits(
+    monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    host = Host(monkeypatch)
+    host.failing = (failing,)
+    with pytest.raises(SliceError, match="systemd is away"):
+        await host.tiers.apply()
+    assert sorted({*host.there, failing}) == sorted(host.limits)
+    host.calls.clear()
+    host.failing = ()
+    await host.tiers.apply()
+    assert host.calls == [failing]
     assert host.there == host.limits
