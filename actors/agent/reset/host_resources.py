@@ -36,7 +36,8 @@ _STATE_FILES: Final = (
 )
 _SOCKETS: Final = ("pod-resources/kubelet.sock", "pods-api/pods-api.sock", "device-plugins/kubelet.sock")
 _LOCK: Final = "lock"
-_OWN_PLUGINS: Final = "plugins/kubernetes.io"
+_PLUGINS: Final = "plugins"
+_OWN_PLUGINS: Final = f"{_PLUGINS}/kubernetes.io"
 """The directory in which the agent stages volumes, beside the sockets of drivers."""
 _PULL_RECORDS: Final = os.path.dirname(PULLED)
 _EMPTY: Final = (
@@ -84,14 +85,18 @@ def mounts(scope: Scope) -> list[mountinfo.Mount]:
     """The mounts of pods, of staged volumes and of the managed containerd, in the order of removal.
 
     An operator's mount of one of these directories stays; a directory that is bound onto itself, as the agent does with
-    the pods' directory, does not count as one.
+    those of pods and of plugins, does not count as one. That of plugins also stays while it holds mounts of others.
     """
     tops = [] if scope.keep_pods else [f"{scope.root_dir}/pods", f"{scope.root_dir}/{_OWN_PLUGINS}"]
     for instance in [] if scope.keep_pods else scope.instances:
         tops += [instance.root, instance.state]
     table = mountinfo.read()
     real = [os.path.realpath(top) for top in tops]
-    return [one for top in real for one in mountinfo.below(table, top) if one.point != top or _onto_itself(one, table)]
+    own = [one for top in real for one in mountinfo.below(table, top) if one.point != top or _onto_itself(one, table)]
+    plugins = os.path.realpath(f"{scope.root_dir}/{_PLUGINS}")
+    rest = [] if scope.keep_pods else [one for one in mountinfo.below(table, plugins) if one not in own]
+    is_ours = all(one.point == plugins and _onto_itself(one, table) for one in rest)
+    return own + rest if is_ours else own
 
 
 def _onto_itself(mount: mountinfo.Mount, table: Sequence[mountinfo.Mount]) -> bool:

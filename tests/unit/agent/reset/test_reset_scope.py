@@ -17,12 +17,13 @@ import pytest
 from actors.agent import command
 from actors.agent.reset.cgroups import kept_for_others
 from actors.agent.reset.command import _remove, done, listed, with_kept
-from actors.agent.reset.host_resources import HostResources, files, links, look, remaining, sockets
+from actors.agent.reset.host_resources import HostResources, files, links, look, mounts, remaining, sockets
 from actors.agent.reset.removal import remove
 from actors.agent.reset.scope import Scope
 from actors.shared.config.paths import managed_state_dir, run_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord, with_start
+from actors.shared.linux import mountinfo
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import Context
 from supervision.unfinished_files import temporary_name
@@ -311,3 +312,26 @@ def test_a_cgroup_with_others_in_it_is_named_once() -> None:
     left = HostResources({}, ["cgroup /top/kubepods/other"])
     assert with_kept(left, ["/top/kubepods"]).stays == ["cgroup /top/kubepods/other"]
     assert with_kept(left, ["/b"]).stays[1:] == ["cgroup /b, empty, and maybe another node agent's too"]
+
+
+@pytest.mark.parametrize(
+    ("more", "removed"),
+    [
+        ([], ["plugins/kubernetes.io/csi/d/1/globalmount", "plugins"]),
+        (["53 51 8:7 / ROOT/plugins/driver/disk rw - ext4 /dev/b rw"], ["plugins/kubernetes.io/csi/d/1/globalmount"]),
+    ],
+)
+def test_the_bind_mount_of_plugins_goes_unless_others_have_mounts_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], removed: list[str]
+) -> None:
+    lines = [
+        "22 1 8:1 / / rw - ext4 /dev/a rw",
+        "51 22 8:1 ROOT/plugins ROOT/plugins rw shared:2 - ext4 /dev/a rw",
+        "52 51 8:8 / ROOT/plugins/kubernetes.io/csi/d/1/globalmount rw - ext4 /dev/c rw",
+        *more,
+        "",
+    ]
+    table = mountinfo.parse("\n".join(lines).replace("ROOT", f"{tmp_path}/root").encode())
+    monkeypatch.setattr(mountinfo, "read", lambda: table)
+    scope = Scope(starts=[at(tmp_path / "root")])
+    assert [one.point for one in mounts(scope)] == [f"{tmp_path}/root/{path}" for path in removed]
