@@ -66,15 +66,16 @@ async def admit(run: Execution, effect: Admit) -> None:
         why = answer.message if isinstance(answer, AdmissionFailed) else type(answer).__name__
         raise AskError(f"container_manager answered: {why}")
     run.report(Counted())
+    requested = allocation.of(pod)
+    if run.state.resizing.allocated is None and requested:
+        # before the volumes, for which it may wait long: other resources are a resize from now on, which cannot fail it
+        run.report(FirstAllocated(requested))
     # only after admission, so that a refused pod mounts nothing and leaves no directory on the host
     with suppress(OSError):  # the first who needs it reports that
         make_path(services.agent.pod_dir(run.state.uid), 0o750)  # also without volumes: by it `reset` knows the pod
     mounted = await run.unless_terminating(_mount(run, pod))
     if mounted is None:
         return
-    requested = allocation.of(run.pod)
-    if run.state.resizing.allocated is None and requested:
-        run.report(FirstAllocated(requested))
     run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups, answer.containers, answer.prepare))
 
 

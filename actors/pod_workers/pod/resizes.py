@@ -12,6 +12,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import POD_LEVEL
 
 from .event import PodEvent
+from .orders import as_allocated
 from .resize_plan import actuated_pod_level
 from .resize_progress import without_request
 from .state import PodState, replace
@@ -25,12 +26,16 @@ DEFERRED_SECONDS: Final = 300.0
 
 
 class FirstAllocated(PodEvent, frozen=True):
-    """The pod's first request is allocated."""
+    """The pod is admitted with these resources. If its spec asks for others by then, these are desired."""
 
     allocated: allocation.Allocated
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, resizing=replace(state.resizing, allocated=self.allocated))
+        resizing, wanted = replace(state.resizing, allocated=self.allocated), state.wanted
+        if wanted.pod is not None:
+            resizing, pod, data = as_allocated(resizing, wanted.pod, wanted.data, None)
+            wanted = replace(wanted, pod=pod, data=data)
+        return replace(state, resizing=resizing, wanted=wanted)
 
 
 class ResizePending(PodEvent, frozen=True):
