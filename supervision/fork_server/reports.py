@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import time
+from typing import Final
+
+import msgspec
 
 from ..application import IncidentSink
-from ..process_messages import BY_ORDER, FOUND, Exited, Started, ended_orderly
+from ..process_messages import BY_ORDER, EXIT_EXCEPTION, FOUND, Cause, Exited, Started, ended_orderly
 from ..protocol import FORK_SERVER
 from .loop import Loop
 from .process_entry import ProcessEntry
@@ -14,6 +19,23 @@ from .process_table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0
+_ASKED: Final[tuple[Cause, ...]] = ("stopped", "restarting")
+"""The causes of ends before which a child is asked to stop."""
+_OF_A_STOP: Final = (signal.SIGKILL, signal.SIGTERM)
+"""Signals that end a child which is ordered to stop; others are of a fault of its own."""
+
+
+def as_recorded(child: ProcessEntry, exited: Exited) -> Exited:
+    """The end as the incident record has it: an actor that fails while it stops has failed. For its supervisor it has
+    stopped."""
+    if exited.cause not in _ASKED or child.spec.program or not exited.pid:
+        return exited
+    status = exited.status
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == EXIT_EXCEPTION:
+        return msgspec.structs.replace(exited, cause="exception")
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) not in _OF_A_STOP:
+        return msgspec.structs.replace(exited, cause="signal")
+    return exited
 
 
 def is_incident(child: ProcessEntry, exited: Exited) -> bool:
@@ -57,6 +79,7 @@ class Reports:
 
     def record(self, child: ProcessEntry, exited: Exited) -> None:
         """Record the end of a process if it is an incident."""
+        exited = as_recorded(child, exited)
         if not is_incident(child, exited):
             return
         child.last_incident.opened(exited.cause, time.monotonic())

@@ -1,7 +1,7 @@
 """A tree whose policy is a real policy file, with real incident records and logs, as an agent has them.
 
-root: a, b, group (supervisor): x, y, z; late and deaf where the file `with` beside the run directory names them;
-no log file where it says `no log`.
+root: a, b, group (supervisor): x, y, z; late, deaf and clumsy (it fails while it stops) where the file `with` beside
+the run directory names them; no log file where it says `no log`.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _HEAP_BYTES = 200 * 2**20
 class Worker(Actor):
     """Does what it is told, and writes down when it starts and stops."""
 
-    def __init__(self, start_seconds: float = 0.0, deaf: bool = False) -> None:
+    def __init__(self, start_seconds: float = 0.0, deaf: bool = False, clumsy: bool = False) -> None:
         super().__init__()
-        self._start_seconds, self._deaf, self._heap = start_seconds, deaf, bytearray()
+        self._start_seconds, self._deaf, self._clumsy, self._heap = start_seconds, deaf, clumsy, bytearray()
 
     async def on_start(self) -> None:
         await asyncio.sleep(self._start_seconds)
@@ -74,6 +74,8 @@ class Worker(Actor):
         self.note("stop")
         if self._deaf:
             await asyncio.sleep(600)
+        if self._clumsy:
+            raise RuntimeError("no clean end")
 
     @on(Work)
     def on_work(self, message: Work, sender: Address) -> Worked:
@@ -123,6 +125,8 @@ def tree(extra: str = "") -> ChildSpec:
         children.insert(0, worker("late", start_seconds=600.0))
     if "deaf" in extra:
         children.append(worker("deaf", deaf=True))
+    if "clumsy" in extra:
+        children.append(worker("clumsy", clumsy=True))
     return ChildSpec(name="root", children=tuple(children))
 
 

@@ -86,7 +86,7 @@ def supervise(*arguments: str, timeout: float = 30.0) -> subprocess.CompletedPro
 def agent(
     home: Path, actors: dict[str, dict[str, Any]] | None = None, *, extra: str = "", ready: bool = True
 ) -> Iterator[Agent]:
-    """`actors`: that section of the policy file. `extra`: `late`, `deaf`, both or none are in the tree."""
+    """`actors`: that section of the policy file. `extra`: those of `late`, `deaf`, `clumsy` that are in the tree."""
     home.mkdir(exist_ok=True)
     (home / "policy.yaml").write_text(json.dumps({"version": 1, "actors": actors or {}}))
     (home / "with").write_text(extra)

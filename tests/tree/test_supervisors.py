@@ -208,6 +208,17 @@ def test_a_tree_stops_in_reverse_order(tmp_path: Path) -> None:
         assert found.causes() == []
 
 
+def test_an_actor_that_fails_while_it_stops_leaves_an_incident_and_the_others_stop(tmp_path: Path) -> None:
+    with agent(tmp_path, extra="clumsy") as found:
+        found.fork_server.process.send_signal(signal.SIGTERM)
+        assert found.fork_server.wait_end(15) == 0
+        (incident,) = found.incidents()
+        assert (incident.actor, incident.cause, incident.message) == ("clumsy", "exception", "on_stop")
+        assert incident.detail.rstrip().endswith("RuntimeError: no clean end")
+        stops = {name for what, name in found.notes() if what == "stop"}
+        assert stops == {"a", "b", "clumsy", *GROUP}
+
+
 def test_a_child_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_path: Path) -> None:
     """By its supervisor's order, while its siblings are restarted; test_fork_server_life has the stop of the tree."""
     policy: dict[str, Any] = {"root": {"strategy": "one_for_all"}, "deaf": {"shutdown_seconds": 0.5}}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from supervision.fork_server.process_entry import ProcessEntry
-from supervision.fork_server.reports import Reports, inherits_sockets, is_incident
+from supervision.fork_server.reports import Reports, as_recorded, inherits_sockets, is_incident
 from supervision.process_messages import EXIT_ESCALATED, Cause, Exited, Started
 from supervision.spec import ChildSpec, Policy, Restart
 
@@ -30,6 +30,28 @@ from supervision.spec import ChildSpec, Policy, Restart
 def test_an_end_without_an_order_is_an_incident(cause: Cause, status: int, restart: Restart, expected: bool) -> None:
     child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy(restart=restart))
     assert is_incident(child, Exited("a", 1, 100, status, cause)) is expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "status", "spec", "recorded"),
+    [
+        ("stopped", 70 << 8, ChildSpec(name="a", actor="x:A"), "exception"),
+        ("restarting", 70 << 8, ChildSpec(name="a", actor="x:A"), "exception"),
+        ("stopped", 11, ChildSpec(name="a", actor="x:A"), "signal"),
+        ("stopped", 0, ChildSpec(name="a", actor="x:A"), "stopped"),
+        ("stopped", 9, ChildSpec(name="a", actor="x:A"), "stopped"),
+        ("stopped", 15, ChildSpec(name="a", actor="x:A"), "stopped"),
+        ("parent", 70 << 8, ChildSpec(name="a", actor="x:A"), "parent"),
+        ("stopped", 70 << 8, ChildSpec(name="a", program=("containerd",)), "stopped"),
+    ],
+)
+def test_an_actor_that_fails_while_it_stops_is_an_incident(
+    cause: Cause, status: int, spec: ChildSpec, recorded: str
+) -> None:
+    child = ProcessEntry("a", "root", spec, Policy())
+    end = as_recorded(child, Exited("a", 1, 100, status, cause))
+    assert end.cause == recorded
+    assert is_incident(child, end) is (recorded != cause)
 
 
 def test_the_log_says_what_the_fork_server_found_and_never_the_text_of_an_exception(
