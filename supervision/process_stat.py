@@ -14,7 +14,7 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def fields(pid: int) -> list[str]:
-    """The fields after the name, the state first; empty if there is no such process."""
+    """The fields after the name, the state first; empty if there is no such process, or if they cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
@@ -29,8 +29,10 @@ def state(pid: int) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process runs. A zombie does not."""
-    return state(pid) not in ("", "Z")
+    """Whether the process runs. A zombie does not; one whose state cannot be read, as without a free descriptor, does
+    as long as there is one with this PID."""
+    found = state(pid)
+    return found != "Z" if found else _is_there(pid)
 
 
 def is_stopped(pid: int) -> bool:
@@ -43,6 +45,19 @@ def start_ticks(pid: int) -> str:
     unknown."""
     found = fields(pid)
     return found[_START_TICKS] if found else ""
+
+
+def _is_there(pid: int) -> bool:
+    """Whether there is a process with this PID, a zombie included, by a call that needs no descriptor."""
+    try:
+        if pid > 0:  # others mean groups of processes
+            os.kill(pid, 0)
+            return True
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        pass
+    return False
 
 
 def started(pid: int) -> float | None:

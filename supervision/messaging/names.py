@@ -238,7 +238,9 @@ _FLAGS, _PENDING = 6, 28
 def is_ending(pid: int) -> bool:
     """Whether a process has ended or is exiting: its sockets are closed one by one, so some still accept."""
     fields = process_stat.fields(pid)
-    return not fields or fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)
+    if not fields:
+        return not process_stat.is_alive(pid)
+    return fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)
 
 
 def is_dying(pid: int) -> bool:

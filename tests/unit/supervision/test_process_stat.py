@@ -51,6 +51,22 @@ def test_a_stopped_process_is_alive_and_a_zombie_is_not() -> None:
         child.wait()
 
 
+WITHOUT_DESCRIPTORS = f"""
+import os, resource
+from supervision import process_stat
+from supervision.messaging.names import is_ending
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+assert process_stat.fields(os.getppid()) == []
+print(process_stat.is_alive(os.getppid()), is_ending(os.getppid()))
+print(process_stat.is_alive({ABSENT}), is_ending({ABSENT}), process_stat.is_alive(0), process_stat.is_alive(-1))
+"""
+
+
+def test_a_process_is_not_gone_because_there_is_no_descriptor_to_look_at_it() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_DESCRIPTORS], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True False\nFalse True False False\n", "")
+
+
 @pytest.mark.parametrize("pid", [ABSENT, 0, -1])
 def test_a_missing_process_has_no_facts(pid: int) -> None:
     assert process_stat.fields(pid) == []
