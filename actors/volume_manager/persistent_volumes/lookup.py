@@ -6,6 +6,7 @@ They are saved beside the pod's volumes, so that a running pod does not depend o
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -22,8 +23,8 @@ from actors.shared.kube.volumes import Volume
 from actors.shared.stats.claimed_volumes import claims_file
 from actors.volume_manager.csi.migration import MigrationError, migrated
 from actors.volume_manager.tools.volume_objects import VolumeObjects
-from supervision.errors import UNREADABLE
-from supervision.state_file import read_private, write_private
+from supervision.errors import UNREADABLE, error_text
+from supervision.state_file import NotAFileError, read_private, write_private
 
 from .volume_claims import (
     ONE_POD,
@@ -62,6 +63,16 @@ class ClaimLookup:
         claims = [volume for volume in pod.spec.volumes if volume.name in used and claim_name(pod, volume)]
         if not claims:
             return {}
+        try:
+            return await self._find(pod, pod_dir, claims)
+        except OSError as error:  # a disk that is full or cannot be read: no fault of the pod
+            failed = VolumeClaimError(error_text(error))
+            return {volume.name: claim_error(pod, claim_name(pod, volume), failed) for volume in claims}
+
+    async def _find(
+        self, pod: Pod, pod_dir: str, claims: Sequence[Volume]
+    ) -> dict[str, ClaimedVolume | UnusableVolume | str]:
+        """Raises OSError when what is saved cannot be read or written."""
         saved = _read(pod_dir)
         found: dict[str, ClaimedVolume | UnusableVolume | str] = {}
         for volume in claims:
@@ -114,7 +125,8 @@ class ClaimLookup:
             raise VolumeClaimError(f"node {self._node_name} cannot be read: {error}") from None
 
     def _used_by_another(self, uid: str, name: str) -> bool:
-        """Whether another pod of this node has a claim on the PersistentVolume."""
+        """Whether another pod of this node has a claim on the PersistentVolume. Raises OSError when that cannot be
+        seen."""
         with os.scandir(self._pods_dir) as pods:
             others = [pod.path for pod in pods if pod.name != uid]
         return any(saved.metadata.name == name for path in others for saved in _read(path).values())
@@ -133,9 +145,10 @@ class ClaimLookup:
 
 
 def _read(pod_dir: str) -> dict[str, PersistentVolume]:
+    """Empty if nothing is saved, or if it is damaged. Raises OSError when that cannot be seen."""
     try:
         return msgspec.json.decode(read_private(claims_file(pod_dir)), type=dict[str, PersistentVolume])
-    except (OSError, *UNREADABLE):
+    except (FileNotFoundError, NotADirectoryError, NotAFileError, *UNREADABLE):
         return {}
 
 

@@ -21,7 +21,8 @@ from actors.volume_manager.messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
-from actors.volume_manager.persistent_volumes import first_mount
+from actors.volume_manager.persistent_volumes import first_mount, lookup
+from supervision import state_file
 from tests.actors.volume_manager.claiming_node import BOUND, CLAIM, UID, VOLUME, ClaimingNode, persistent
 
 
@@ -343,6 +344,46 @@ async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_i
         ]
         await node.harness.deliver(UnmountVolumes(UID))
         assert isinstance(await node.mount(uid="other"), VolumesMounted)
+
+
+async def test_a_volume_for_one_pod_waits_while_it_cannot_be_seen_who_has_it(
+    node: ClaimingNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME]["spec"]["accessModes"] = ["ReadWriteOncePod"]
+    read = state_file.read_private
+
+    def fails(path: str) -> bytes:
+        if UID in path:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+        return read(path)
+
+    async with node.harness:
+        assert isinstance(await node.mount(), VolumesMounted)
+        monkeypatch.setattr(lookup, "read_private", fails)
+        waits = await node.mount(uid="other")
+        assert isinstance(waits, VolumesFailed)
+        assert "Too many open files" in waits.message
+        assert isinstance(await node.mount(), VolumesFailed), "it is tried again, and nothing is forgotten"
+        monkeypatch.setattr(lookup, "read_private", read)
+        refused = await node.mount(uid="other")
+        assert isinstance(refused, VolumesFailed)
+        assert "already in use by another pod" in refused.message
+
+
+async def test_a_claim_waits_while_the_disk_is_full(node: ClaimingNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = state_file.write_private
+
+    def fails(path: str, data: bytes, *, sync: bool) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    async with node.harness:
+        monkeypatch.setattr(lookup, "write_private", fails)
+        waits = await node.mount()
+        assert isinstance(waits, VolumesFailed)
+        assert "No space left on device" in waits.message
+        monkeypatch.setattr(lookup, "write_private", write)
+        assert isinstance(await node.mount(), VolumesMounted)
 
 
 @pytest.mark.parametrize(("gid", "groups"), [("1234", [1234]), ("x", []), ("", [])])
