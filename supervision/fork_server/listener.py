@@ -13,15 +13,19 @@ from .loop import Loop
 
 log = logging.getLogger(FORK_SERVER)
 _RETRY_SECONDS = 0.5
+_MOST_CONNECTIONS = 128
+"""A command line has one, for as long as it runs."""
 
 
 class Listener:
-    """Accepts connections of the same user and forwards their frames."""
+    """Accepts connections of the same user and forwards their frames.
+
+    When there are too many it closes the one that has been silent longest: a new one is always answered."""
 
     def __init__(self, loop: Loop, names: Names, received: Callable[[ProcessConnection, Frame], None]) -> None:
         """Raises OSError."""
         self._loop, self._names, self._received = loop, names, received
-        self._connections: set[ProcessConnection] = set()
+        self._connections: dict[ProcessConnection, None] = {}  # the one that was silent longest comes first
         self._listen()
 
     def _listen(self) -> None:
@@ -72,9 +76,18 @@ class Listener:
             log.warning("connection refused: %s", error)
             sock.close()
             return
-        self._connections.add(
-            ProcessConnection(self._loop, sock, self._received, self._connections.discard, self._on_partial)
-        )
+        if len(self._connections) >= _MOST_CONNECTIONS:
+            log.warning("%d connections are open: the one that was silent longest is closed", len(self._connections))
+            next(iter(self._connections)).close()
+        self._connections[ProcessConnection(self._loop, sock, self._heard, self._forget, self._on_partial)] = None
+
+    def _heard(self, connection: ProcessConnection, frame: Frame) -> None:
+        self._forget(connection)
+        self._connections[connection] = None
+        self._received(connection, frame)
+
+    def _forget(self, connection: ProcessConnection) -> None:
+        self._connections.pop(connection, None)
 
     def _on_partial(self) -> None:
         """Raises WireError if the incomplete messages of all connections take too much memory: the fork server has no

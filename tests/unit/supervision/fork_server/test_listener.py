@@ -15,6 +15,8 @@ from supervision.fork_server.listener import Listener
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.messaging.names import Names
+from supervision.messaging.wire import FrameWriter, encode
+from supervision.process_messages import Terminate
 from supervision.protocol import FORK_SERVER
 
 
@@ -38,6 +40,45 @@ def test_a_socket_that_cannot_be_made_again_yet_is_made_later(
     listener.restore()
     sock, _ = names.connect(FORK_SERVER)
     sock.close()
+    os.close(names.fd)
+
+
+def test_a_connection_too_many_closes_the_one_that_was_silent_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("supervision.fork_server.listener._MOST_CONNECTIONS", 2)
+    names, watched = Names(tmp_path), dict[int, Any]()
+
+    def watch(fd: int, readable: object, writable: object = None) -> None:
+        watched[fd] = readable
+
+    heard = list[Any]()
+    loop: Any = SimpleNamespace(watch=watch, forget=lambda fd: watched.pop(fd))
+    listener = Listener(loop, names, lambda connection, frame: heard.append(connection))
+    accept, clients = watched[listener.fds()[0]], list[socket.socket]()
+
+    def connect() -> int:
+        clients.append(names.connect(FORK_SERVER)[0])
+        accept()
+        return listener.fds()[-1]
+
+    first, _ = connect(), connect()
+    (writer := FrameWriter()).add(encode(FORK_SERVER, Terminate(1.0)))
+    clients[0].sendall(writer.take())
+    watched[first]()
+    assert len(heard) == 1
+    connect()
+    assert len(listener.fds()) == 3
+    clients[0].setblocking(False)
+    clients[1].settimeout(10)
+    assert clients[1].recv(1) == b""  # the one that never said anything
+    with pytest.raises(BlockingIOError):
+        clients[0].recv(1)
+    assert heard[0].is_open
+    for fd in listener.fds():
+        os.close(fd)
+    for client in clients:
+        client.close()
     os.close(names.fd)
 
 
