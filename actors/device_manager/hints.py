@@ -28,11 +28,11 @@ def hints(
     satisfy the request.
 
     `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes.
-    `machine`: the NUMA nodes of the machine. As in the kubelet, a hint may also have nodes without a device, so that it
-    agrees with one for CPUs or memory that needs several nodes; other nodes that a plugin reports count as none. Empty:
-    the machine has the nodes that the plugin reports."""
+    `machine`: the NUMA nodes of the machine; others that a plugin reports count as none. Empty: the machine has the
+    nodes that the plugin reports. As in the kubelet since 1.36, hints name only nodes that have devices of this
+    resource: with each node that has none there would be twice as many."""
     masks = _masks(devices, machine)
-    nodes = sorted(machine or nodes_of(reduce(or_, masks.values(), 0)))
+    nodes = nodes_of(reduce(or_, masks.values(), 0))
     if not any(masks.values()) or len(nodes) > most_nodes:
         return None
     if len({*free, *reusable}) < needed:

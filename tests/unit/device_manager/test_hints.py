@@ -29,22 +29,23 @@ def test_nodes_that_the_machine_does_not_have_give_no_hint() -> None:
 
 def test_an_earlier_device_on_an_unknown_node_leaves_the_others_their_hints() -> None:
     devices = {"a": Device(nodes=(0,)), "b": Device(nodes=(7,))}
-    assert hints(devices, "a", "b", 1, machine=(0, 1)) == [TopologyHint(0b01, True), TopologyHint(0b11, False)]
+    assert hints(devices, "a", "b", 1, machine=(0, 1)) == [TopologyHint(0b01, True)]
 
 
-def test_a_hint_may_have_nodes_without_a_device_and_is_not_preferred_then() -> None:
-    devices = {"a": Device(nodes=(1,)), "b": Device(nodes=(1,)), "c": Device()}
-    found = hints(devices, devices, (), 2, machine=(0, 1, 2))
-    assert found == [TopologyHint(mask, mask == 0b010) for mask in (0b010, 0b011, 0b110, 0b111)]
+def test_hints_name_only_nodes_that_have_devices() -> None:
+    devices = {"a": Device(nodes=(1,)), "b": Device(nodes=(3,)), "c": Device()}
+    found = hints(devices, ("a", "c"), (), 1, machine=tuple(range(36)))
+    assert found == [TopologyHint(0b0010, preferred=True), TopologyHint(0b1010, preferred=False)]
+    assert hints(devices, ("a", "c"), (), 2, machine=tuple(range(36))) == []
 
 
-def test_devices_on_one_node_do_not_keep_a_container_off_the_nodes_that_its_cpus_need() -> None:
+def test_a_container_has_its_device_first_when_its_cpus_need_more_nodes() -> None:
     devices = {"a": Device(nodes=(0,))}
     cpus = [TopologyHint(0b011, preferred=True), TopologyHint(0b111, preferred=False)]
     found = decide(
         "best-effort", Numa((0, 1, 2)), [{"v/x": hints(devices, "a", (), 1, machine=(0, 1, 2))}, {"cpu": cpus}]
     )
-    assert found.affinity.mask == 0b011
+    assert found.affinity == TopologyHint(0b001, preferred=False)
 
 
 def test_the_hints_of_many_devices_are_those_of_few_kinds_of_them() -> None:
