@@ -167,8 +167,9 @@ def _purge(base: Path, instance: ManagedRuntime, cgroup: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def runtime_running() -> Iterator[RealRuntime]:
-    """A runtime that is ready, with both images. Skips where there cannot be one, saying why."""
+def runtime_running(disk: str = "") -> Iterator[RealRuntime]:
+    """A runtime that is ready, with both images. Skips where there cannot be one, saying why. `disk`: options of a file
+    system in memory for its images and writable layers; '': they are where all other files are."""
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED with real containers: this needs root")
     try:
@@ -180,6 +181,9 @@ def runtime_running() -> Iterator[RealRuntime]:
     runtime = RealRuntime(Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")), host)
     runtime.base.chmod(0o711)  # containers in user namespaces pass through it
     try:
+        if disk:
+            Path(runtime.instance.root).mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", disk, "tmpfs", runtime.instance.root], check=True)
         prepare(runtime.instance, host)
         runtime.start()
         image_import.import_layout(runtime.instance, host, images.first_images(host.machine))
