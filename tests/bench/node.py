@@ -153,10 +153,10 @@ class Node:
         return Path(run_dir_of(f"{self.home}/root"))
 
     # -- asked ----------------------------------------------------------------------------------------------------
-    def healthy(self) -> bool:
-        """Whether /healthz says ok."""
+    def healthy(self, seconds: float = ANSWER_SECONDS) -> bool:
+        """Whether /healthz says ok within that time."""
         try:
-            with socket.create_connection(("127.0.0.1", self.healthz_port), timeout=ANSWER_SECONDS) as sock:
+            with socket.create_connection(("127.0.0.1", self.healthz_port), timeout=seconds) as sock:
                 sock.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
                 return b" 200 " in sock.recv(4096).split(b"\r\n", 1)[0]
         except OSError:

@@ -16,8 +16,8 @@ from .run_record import RunRecord
 from .workload import Wanted
 
 ACTORS = [name for name, _, _ in walk(tree(Agent()))]
-HEALTH_SECONDS = 8.0
-"""The health server may be hung itself, be found, and be replaced."""
+HEALTH_SECONDS = 30.0
+"""The health server may be hung itself, be found, and be replaced, on a machine that has much else to do."""
 FORK_SERVER_FDS, FORK_SERVER_GROWTH = 400, 24 << 20
 
 

@@ -31,6 +31,8 @@ SECONDS = 60.0
 HEARTBEAT_SECONDS, DEFAULT_HEARTBEAT = 3, 10
 """Shorter than the default, so that many hangs can be tested; the mechanism is the same."""
 RUNTIME_SECONDS = 60.0
+HEALTH_SECONDS = 20.0
+"""An answer of /healthz that takes longer is none."""
 """So long the runtime may be away while it is started again."""
 NODE_NAME = "bench"
 SHUTDOWN = "1s"
@@ -231,20 +233,23 @@ def _name_and_parent(pid: int) -> tuple[str, int]:
 
 
 class HealthWatch:
-    """Asks /healthz again and again; `longest` is the longest time without an ok."""
+    """Asks /healthz again and again. `answered` and `unanswered`: how many of the requests had an ok, and had none;
+    `longest`: the longest time without an ok, in seconds."""
 
     def __init__(self, node: Node) -> None:
         self._node, self._stop = node, threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self.calls = 0
+        self.answered = self.unanswered = 0
         self.longest = 0.0
 
     def _watch(self) -> None:
         last = time.monotonic()
         while not self._stop.is_set():
-            if self._node.healthy():
-                self.calls += 1
+            if self._node.healthy(HEALTH_SECONDS):
+                self.answered += 1
                 last = time.monotonic()
+            else:
+                self.unanswered += 1
             self.longest = max(self.longest, time.monotonic() - last)
             time.sleep(0.01)
 
@@ -258,4 +263,4 @@ class HealthWatch:
             self._thread.join()
 
 
-__all__ = ["FaultyNode", "HealthWatch", "NotInTime"]
+__all__ = ["HEALTH_SECONDS", "FaultyNode", "HealthWatch", "NotInTime"]

@@ -84,11 +84,17 @@ def supervise(*arguments: str, timeout: float = 30.0) -> subprocess.CompletedPro
 
 @contextlib.contextmanager
 def agent(
-    home: Path, actors: dict[str, dict[str, Any]] | None = None, *, extra: str = "", ready: bool = True
+    home: Path,
+    actors: dict[str, dict[str, Any]] | None = None,
+    *,
+    defaults: dict[str, Any] | None = None,
+    extra: str = "",
+    ready: bool = True,
 ) -> Iterator[Agent]:
-    """`actors`: that section of the policy file. `extra`: those of `late`, `deaf`, `clumsy` that are in the tree."""
+    """`actors` and `defaults`: those sections of the policy file. `extra`: those of `late`, `deaf`, `clumsy` that are
+    in the tree."""
     home.mkdir(exist_ok=True)
-    (home / "policy.yaml").write_text(json.dumps({"version": 1, "actors": actors or {}}))
+    (home / "policy.yaml").write_text(json.dumps({"version": 1, "defaults": defaults or {}, "actors": actors or {}}))
     (home / "with").write_text(extra)
     with fork_server_running(APPLICATION, home / "run", ready=ready) as fork_server:
         if ready:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from supervision.errors import AskError
 from supervision.quarantine import QuarantinePolicy
 from tests.support.sample_tree import Begun, Toil
 from tests.support.supervised_agent import Agent, agent
@@ -40,7 +42,8 @@ def test_a_ceiling_of_memory_is_blamed_on_the_work_that_grew_the_process_and_on_
     with agent(tmp_path, {"a": policy}) as found:
         for incarnation in range(1, QuarantinePolicy().crashes + 1):
             found.fork_server.wait_running("a", incarnation=incarnation)
-            assert found.fork_server.ask(Toil("only", how), Begun, "a") == Begun(True)
+            with suppress(AskError):  # it may be found above its ceiling before it answers
+                assert found.fork_server.ask(Toil("only", how), Begun, "a") == Begun(True)
         found.fork_server.wait_running("a", incarnation=QuarantinePolicy().crashes + 1)
         assert found.fork_server.ask(Toil("only", "do"), Begun, "a") == Begun(not blamed)
         assert found.causes() == [("a", "memory")] * QuarantinePolicy().crashes

@@ -2,14 +2,14 @@
 
 One agent for all, with everything that the tree can have: the faults come in sequence, as on a bad day. After each,
 the containers that ran are the same ones, a pod that was to start at that moment runs, one that was to end is gone, the
-actor is back, and one incident, not two, names it and the cause. A new box of the tree is covered by being there.
+actor is back, and one incident, not two, names it and the cause; /healthz answers throughout, unless it is the one.
+How long each takes `make bench` measures. A new box of the tree is covered by being there.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -20,10 +20,10 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.tree import tree
 from supervision.protocol import Fault
 from supervision.spec import ChildSpec, walk
-from tests.support.faulty_node import DEFAULT_HEARTBEAT, FaultyNode, HealthWatch
+from tests.support.faulty_node import DEFAULT_HEARTBEAT, HEALTH_SECONDS, FaultyNode, HealthWatch
 from tests.support.managed import managed_runtime
 
-pytestmark = pytest.mark.alone  # how soon each is back, and how long /healthz is away, is measured
+pytestmark = pytest.mark.alone  # it hangs every part of an agent, which loads the machine
 WHOLE = tree(
     Agent(config=KubeletConfiguration(readOnlyPort=1, shutdownGracePeriod=Duration(1))),
     ChildSpec(name="container_runtime", program=("containerd",)),
@@ -33,17 +33,6 @@ PROGRAMS = [name for name, _, spec in walk(WHOLE) if spec.program]
 SUPERVISORS = [name for name, _, spec in walk(WHOLE) if spec.children]
 LEAVES = [name for name in NAMES if name not in (*SUPERVISORS, *PROGRAMS)]
 STEADY = ("steady-a", "steady-b", "steady-c")
-REPLACEMENT_SECONDS = 3.0
-"""The health server, or all with it, replaced on a busy machine; without a fault of its own it answers throughout."""
-LEAF_SECONDS, SUPERVISOR_SECONDS = 2.0, 8.0
-"""Death to in service, on a machine that starts pods meanwhile; again within 10 s there is a pause of half a second."""
-HUNG_SECONDS = 12.0
-"""Hang to in service, under the policy that comes with the agent, where the restart itself takes no time."""
-RESTARTS = 3
-"""So many times as long as the restart of all after a kill the one after a hang may take: stacks are written first."""
-TRIES, CALM_SECONDS = 3, 11.0
-"""A machine that has other work may stand still for a second: what is timed is tried again, when the pause before the
-next restart is forgotten. What has nothing to do with time is to hold in each try."""
 
 
 @pytest.fixture(scope="module")
@@ -109,16 +98,7 @@ def is_replaced(node: FaultyNode, name: str, incarnation: int) -> bool:
     return node.actors()[name].incarnation > incarnation
 
 
-def in_time(once: Callable[[], str]) -> None:
-    """`once` answers what took too long, '' for nothing."""
-    late: list[str] = []
-    while said := once():
-        late.append(said)
-        assert len(late) < TRIES, late
-        time.sleep(CALM_SECONDS)
-
-
-def replaced_after(node: FaultyNode, churn: Churn, name: str, fault: Fault, cause: tuple[str, str]) -> str:
+def replace(node: FaultyNode, churn: Churn, name: str, fault: Fault, cause: tuple[str, str]) -> None:
     incarnation, known = node.actors()[name].incarnation, len(node.incidents())
     with HealthWatch(node).watching() as health:
         churn.turn()
@@ -128,22 +108,19 @@ def replaced_after(node: FaultyNode, churn: Churn, name: str, fault: Fault, caus
         churn.wait()
     fresh = node.incidents()[known:]
     assert [(one.actor, one.cause, one.signal) for one in fresh] == [(name, *cause)]
-    seconds = fresh[0].restart_seconds
-    assert seconds is not None
-    assert health.calls > 5
-    in_service = seconds < (LEAF_SECONDS if name in LEAVES else SUPERVISOR_SECONDS)
-    healthy = health.longest < (REPLACEMENT_SECONDS if may_interrupt_health(name) else 1.0)
-    return "" if in_service and healthy else f"back after {seconds:.2f} s, /healthz away for {health.longest:.2f} s"
+    node.until(lambda: node.incidents()[known].restart_seconds is not None, "how long it took is written")
+    assert health.answered > 5
+    assert may_interrupt_health(name) or health.unanswered == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_killed_part_is_replaced_without_other_effects(steady, churn, name):
-    in_time(lambda: replaced_after(steady, churn, name, "crash", ("signal", "SIGKILL")))
+    replace(steady, churn, name, "crash", ("signal", "SIGKILL"))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in PROGRAMS])
 def test_a_part_whose_handler_raises_is_replaced_without_other_effects(steady, churn, name):
-    in_time(lambda: replaced_after(steady, churn, name, "exception", ("exception", "")))
+    replace(steady, churn, name, "exception", ("exception", ""))
 
 
 def hang(node: FaultyNode, churn: Churn, names: list[str], fault: Fault) -> None:
@@ -153,6 +130,9 @@ def hang(node: FaultyNode, churn: Churn, names: list[str], fault: Fault) -> None
     churn.turn()
     for name in names:
         node.inject(name, fault)
+    if not any(map(may_interrupt_health, names)):
+        assert node.healthy(HEALTH_SECONDS), "/healthz answers"
+        assert all(node.actors()[name].incarnation == one for name, one in before.items()), "while they hang"
     for name, incarnation in before.items():
         node.until(partial(is_replaced, node, name, incarnation), f"{name} replaced")
     node.wait_whole()
@@ -175,75 +155,39 @@ def test_a_supervisor_that_hangs_is_replaced_with_all_below_it(steady, churn, na
 
 
 def test_a_stopped_runtime_only_delays_pods(steady, churn):
-    def once() -> str:
-        known = len(steady.incidents())
-        with HealthWatch(steady).watching() as health:
-            churn.turn()
-            steady.inject("container_runtime", "stop", seconds=5)
-            churn.wait()
-        assert steady.incidents()[known:] == []
-        return "" if health.longest < 1.0 else f"/healthz away for {health.longest:.2f} s"
-
-    in_time(once)
+    known = len(steady.incidents())
+    with HealthWatch(steady).watching() as health:
+        churn.turn()
+        steady.inject("container_runtime", "stop", seconds=5)
+        churn.wait()
+    assert steady.incidents()[known:] == []
+    assert health.unanswered == 0
 
 
 def test_slow_handlers_everywhere_delay_and_break_nothing(steady, churn):
-    def once() -> str:
-        known = len(steady.incidents())
-        for name in (*LEAVES, *SUPERVISORS):
-            steady.inject(name, "slow", seconds=8, rate=0.1)
-        with HealthWatch(steady).watching() as health:
-            churn.turn()
-            churn.wait()
-        assert steady.incidents()[known:] == []
-        return "" if health.longest < 2.0 else f"/healthz away for {health.longest:.2f} s"
-
-    in_time(once)
+    known = len(steady.incidents())
+    for name in (*LEAVES, *SUPERVISORS):
+        steady.inject(name, "slow", seconds=8, rate=0.1)
+    with HealthWatch(steady).watching() as health:
+        churn.turn()
+        churn.wait()
+    assert steady.incidents()[known:] == []
+    assert health.unanswered == 0
 
 
 @pytest.mark.parametrize("name", LEAVES)
-def test_one_very_slow_part_delays_no_health_check(steady, churn, name):
-    def once() -> str:
-        known = len(steady.incidents())
-        with HealthWatch(steady).watching() as health:
-            steady.inject(name, "slow", seconds=1.5, rate=0.5)
-            churn.turn()
-            churn.wait()
-        assert steady.incidents()[known:] == []
-        most = 2.0 if name == "http_servers/healthz_server" else 1.0
-        return "" if health.longest < most else f"/healthz away for {health.longest:.2f} s"
-
-    in_time(once)
-
-
-def all_killed(node: FaultyNode) -> float:
-    """How long this machine takes to start all of them again, in seconds."""
-    known, started_at = len(node.incidents()), time.monotonic()
-    node.kill_at_once(*LEAVES)
-    node.until(lambda: len(node.incidents()) >= known + len(LEAVES), "all found")
-    node.wait_whole()
-    return time.monotonic() - started_at
-
-
-def all_hung(node: FaultyNode) -> str:
-    restart = all_killed(node)
-    time.sleep(CALM_SECONDS)
-    known = len(node.incidents())
-    started_at = time.monotonic()
-    for name in LEAVES:
-        # one loop: what waits for a processor is given that time on top
-        node.inject(name, "hang" if name == "pleg" else "stop")
-    node.until(lambda: len(node.incidents()) >= known + len(LEAVES), "all found")
-    node.wait_whole()
-    whole = time.monotonic() - started_at
-    found = node.incidents()[known:]
-    assert sorted((one.actor, one.cause) for one in found) == sorted((name, "hang") for name in LEAVES)
-    most = HUNG_SECONDS + RESTARTS * restart
-    return "" if whole < most else f"whole after {whole:.2f} s, more than {most:.2f}; {restart:.2f} s after a kill"
+def test_one_very_slow_part_breaks_nothing(steady, churn, name):
+    known = len(steady.incidents())
+    with HealthWatch(steady).watching() as health:
+        steady.inject(name, "slow", seconds=1.5, rate=0.5)
+        churn.turn()
+        churn.wait()
+    assert steady.incidents()[known:] == []
+    assert health.unanswered == 0
 
 
 @pytest.mark.timeout(300)
-def test_under_the_usual_policy_every_hang_is_found_within_twelve_seconds():
+def test_under_the_usual_policy_every_hang_is_found_though_all_hang_at_once():
     with managed_runtime() as runtime:
         node = FaultyNode(runtime, heartbeat_seconds=DEFAULT_HEARTBEAT, with_every_box=True)
         try:
@@ -252,7 +196,12 @@ def test_under_the_usual_policy_every_hang_is_found_within_twelve_seconds():
             node.add(*STEADY)
             node.wait_running(*STEADY)
             before = node.running()
-            in_time(lambda: all_hung(node))
+            for name in LEAVES:
+                node.inject(name, "hang" if name == "pleg" else "stop")
+            node.until(lambda: len(node.incidents()) >= len(LEAVES), "all found", 150.0)
+            node.wait_whole()
+            found = sorted((one.actor, one.cause) for one in node.incidents())
+            assert found == sorted((name, "hang") for name in LEAVES)
             node.add("after")
             node.wait_running("after")
             assert {name: node.running()[name] for name in STEADY} == before

@@ -25,6 +25,7 @@ def site(session_runtime: RealRuntime) -> Iterator[Joined]:
     with joined(
         session_runtime, f"site{next(_numbers)}",
         nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s", volumeStatsAggPeriod="5s",
+        syncFrequency="1h",
     ) as found:  # fmt: skip
         wait_serves(found)
         yield found

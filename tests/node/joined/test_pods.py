@@ -5,13 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-
 from tests.support.joined import NODE, PODS, Joined, condition, container, pod, status
-from tests.support.waiting import in_time
-
-ONE_SECONDS, TEN_SECONDS = 1.2, 4.0
-"""From the create at the API to Running there: twice the bars, as a test shares its machine; `make bench` has those."""
 
 
 def test_a_pod_runs_is_reported_and_is_deleted(site: Joined) -> None:
@@ -107,32 +101,6 @@ def test_a_missing_image_is_reported(site: Joined) -> None:
     site.pods.until(lambda: reason() == "ErrImageNeverPull", "ErrImageNeverPull", 60)
     site.delete("imageless")
     site.wait_no_pod("imageless")
-
-
-@pytest.mark.alone
-def test_a_pod_runs_in_little_time_and_ten_in_not_much_more(site: Joined) -> None:
-    in_time(lambda: _seconds_to_running(site, 1), ONE_SECONDS, tries=5)
-    in_time(lambda: _seconds_to_running(site, 10), TEN_SECONDS, tries=5)
-
-
-def _seconds_to_running(site: Joined, number: int) -> float:
-    """Of the last one, from just before its own create."""
-    names = [f"fast{n}" for n in range(number)]
-    seen = len(site.pods.events)
-    started_at, last = dict[str, float](), 0.0
-    for name in names:
-        started_at[name] = time.time()
-        site.create(pod(name))
-    for name in names:
-        site.wait_phase(name, "Running")
-        running = (
-            one.at for one in site.pods.events[seen:] if one.name == name and status(one.obj).get("phase") == "Running"
-        )
-        last = max(last, min(running) - started_at[name])
-    for name in names:
-        site.delete(name, grace=1)
-    site.wait_no_pod(*names)
-    return last
 
 
 def test_a_static_pod_has_a_mirror_that_follows_it(site: Joined) -> None:
