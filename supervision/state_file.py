@@ -46,26 +46,27 @@ def read_private(path: Path | str) -> bytes:
         os.close(descriptor)
 
 
-def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
+def write_private(path: Path | str, data: bytes, *, sync: bool = True, staging: Path | None = None) -> None:
     """Write `data` to `path` atomically, readable by the owner only. A missing directory is created with mode 0700.
 
-    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. A directory in the
-    place of the file is renamed to `<name>.damaged`. Raises OSError; `supervise status` then names the file until it
-    is written.
+    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. `staging`: another
+    directory of the same file system, where it is written first, if the program that reads it watches its own for new
+    files. A directory in the place of the file is renamed to `<name>.damaged`. Raises OSError; `supervise status` then
+    names the file until it is written.
     """
     path = Path(path)
+    temporary = temporary_name(staging / path.name if staging else path)
     try:
-        with told_as(temporary_name(path), str(path)):
-            _write(path, data, sync)
+        with told_as(temporary, str(path)):
+            _write(path, data, temporary, sync)
     except OSError as error:
         UNWRITTEN.failed(path, error)
         raise
     UNWRITTEN.written(path)
 
 
-def _write(path: Path, data: bytes, sync: bool) -> None:
-    temporary = temporary_name(path)
-    remove_unfinished(str(path.parent))
+def _write(path: Path, data: bytes, temporary: str, sync: bool) -> None:
+    remove_unfinished(os.path.dirname(temporary))
     descriptor = _open_new(temporary)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -98,18 +99,14 @@ def _open_new(path: str) -> int:
     return os.open(path, _NEW, 0o600)
 
 
-def _damaged_path(path: Path) -> Path:
-    """The name under which something in the place of a file is kept."""
-    return path.with_name(f"{path.name}.damaged")
-
-
-def set_aside(path: Path) -> None:
-    """Rename a damaged file, or what is in the place of a file or socket, to `<name>.damaged`. Raises OSError."""
-    damaged_path, is_directory = _damaged_path(path), path.is_dir() and not path.is_symlink()
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, or what is in the place of a file or socket, to `<name>.damaged`, with a number after it
+    if that is taken. Returns its new path. Raises OSError."""
+    damaged_path, is_directory = path.with_name(f"{path.name}.damaged"), path.is_dir() and not path.is_symlink()
     if os.path.lexists(damaged_path) and (is_directory or damaged_path.is_dir()):
         # only an empty directory can be replaced, and only by a directory
         damaged_path = path.with_name(f"{damaged_path.name}.{time.time_ns()}")
-    path.replace(damaged_path)
+    return path.replace(damaged_path)
 
 
 def _sync_directory(directory: Path) -> None:
@@ -161,7 +158,8 @@ class StateFile(Generic[T]):
     `<name>.damaged`, if the disk lets it; `read` is for others, and changes nothing."""
 
     def __init__(self, path: Path | str, kind: type[T], version: int = 1, *, sync: bool = True) -> None:
-        self.path = Path(path)
+        self.path, self.damaged_path = Path(path), Path(path)
+        """Where the value is, and where `load` has left it if it was damaged."""
         self._kind, self._version, self._sync = kind, version, sync
 
     def load(self) -> T | None:
@@ -187,7 +185,7 @@ class StateFile(Generic[T]):
 
     def _set_aside(self) -> str:
         try:
-            set_aside(self.path)
+            self.damaged_path = set_aside(self.path)
         except OSError as error:
             return f", and cannot be set aside ({error_reason(error)})"
         return " and set aside"
@@ -200,7 +198,3 @@ class StateFile(Generic[T]):
         """Remove the file if it exists. Raises OSError."""
         self.path.unlink(missing_ok=True)
         UNWRITTEN.written(self.path)
-
-    @property
-    def damaged_path(self) -> Path:
-        return _damaged_path(self.path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from supervision.errors import error_text
-from supervision.state_file import set_aside
+from supervision.state_file import set_aside, write_private
 
 from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
@@ -79,14 +79,7 @@ def put(path: str, text: str, via: str = "") -> bool:
     content = text.encode()
     if target.is_file() and target.read_bytes() == content:
         return False
-    new = Path(via or target.parent, f".{target.name}.new")
-    with new.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    if target.is_dir():
-        set_aside(target)
-    new.rename(target)
+    write_private(target, content, staging=Path(via) if via else None)
     return True
 
 

@@ -74,7 +74,7 @@ class CgroupManager:
 
     async def ready_for_new_pod(self) -> None:
         """Wait as `ready` does, and ask the runtime for its driver again if it has not answered yet."""
-        await self._setup.done_with_answer()
+        await self._setup.done_with_driver()
 
     # -- pods -------------------------------------------------------------------------------------------------------
     def demand_changed(self) -> None:

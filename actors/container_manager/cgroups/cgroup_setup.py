@@ -45,7 +45,7 @@ class CgroupSetup:
         """Wait for the end of `run`."""
         await self._is_done.wait()
 
-    async def done_with_answer(self) -> None:
+    async def done_with_driver(self) -> None:
         """Wait for the end of `run`; ask the runtime for its driver again if it has not answered yet."""
         await self.done()
         queried_at = time.monotonic()

@@ -36,7 +36,7 @@ def test_a_watched_directory_never_holds_a_half_written_file(tmp_path: Path, mon
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(watched)))
     put(str(watched / "10-x.conflist"), "{}", via=str(tmp_path))
-    assert seen == [[]]
+    assert seen == [[], ["10-x.conflist"]]  # the second is that of the directory
     assert os.listdir(watched) == ["10-x.conflist"]
 
 

@@ -182,12 +182,15 @@ def test_an_error_names_the_file_and_not_what_is_renamed_to_it(tmp_path):
 
 def test_a_directory_in_place_of_a_file_is_set_aside_beside_an_earlier_damaged_file(tmp_path):
     file = StateFile(tmp_path / "state", int)
-    file.damaged_path.write_text("earlier")
+    earlier = tmp_path / "state.damaged"
+    earlier.write_text("earlier")
     file.path.mkdir()
     with pytest.raises(DamagedError, match="is damaged and set aside: Is a directory"):
         file.load()
     assert not file.path.exists()
-    assert file.damaged_path.read_text() == "earlier"
+    assert earlier.read_text() == "earlier"
+    assert file.damaged_path != earlier
+    assert file.damaged_path.is_dir()
 
 
 def test_a_damaged_file_is_set_aside_beside_a_directory_with_its_next_name(tmp_path):
