@@ -6,7 +6,7 @@ object with one is omitted. An invalid ID makes the whole answer invalid: Runtim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Protocol, TypeVar
 
 from .errors import RuntimeFailure
@@ -58,6 +58,13 @@ def check_id(found: str, wanted: str) -> None:
     """Raises RuntimeFailure for an answer about another object, which would otherwise be applied to this one."""
     if found != wanted:
         raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers about {found}, but was asked about {wanted}")
+
+
+def check_state(number: int, known: Collection[int]) -> None:
+    """Raises RuntimeFailure for a state that CRI does not have. It would otherwise count as not running, and the pod's
+    containers be stopped for it."""
+    if number not in known:
+        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers with the state {number}")
 
 
 def attempt_of(number: int) -> int:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Final
 
 from actors.shared.kube.names import CONTAINER_HASH
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
-from .checked_answers import check_id, distinct, has_labels, id_of
+from .checked_answers import check_id, check_state, distinct, has_labels, id_of
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
 from .program_names import check_program, has_entrypoint, is_too_long
 from .transport import Transport
 
+_STATES: Final = frozenset(cri.ContainerState.values())
 LONGEST_GRACE_SECONDS = (2**63 - 1) // 10**9
 """The longest timeout in seconds. Runtimes in Go count nanoseconds in 64 bits: a longer one would overflow and kill at
 once."""
@@ -114,6 +116,7 @@ class ContainerCalls:
         answer = await self._runtime.call(methods.CONTAINER_STATUS, request, self._deadlines.request)
         found = conversion.container_of(answer.status, sandbox_id)
         check_id(found.id, container_id)
+        check_state(answer.status.state, _STATES)
         return found
 
     async def list_containers(

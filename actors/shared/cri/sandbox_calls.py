@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from actors.shared.kube.names import POD_UID_LABEL
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
 from .adoption import ExistingObject, PollSchedule, create_or_adopt
-from .checked_answers import check_id, distinct, has_labels, id_of
+from .checked_answers import check_id, check_state, distinct, has_labels, id_of
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
 from .transport import Transport
+
+_STATES: Final = frozenset(cri.PodSandboxState.values())
 
 
 class SandboxCalls:
@@ -67,6 +70,7 @@ class SandboxCalls:
         answer = await self._runtime.call(methods.POD_SANDBOX_STATUS, request, self._deadlines.request)
         found = conversion.sandbox_of(answer.status)
         check_id(found.id, sandbox_id)
+        check_state(answer.status.state, _STATES)
         return found
 
     async def pod_sandbox_image(self, sandbox_id: str) -> str:

@@ -25,6 +25,8 @@ class Fault:
     """Carried out after so many seconds, also when the caller has given up by then."""
     held: asyncio.Event | None = None
     """Carried out once this is set, also when the caller has given up by then."""
+    unheeded: bool = False
+    """Answered by an empty message; nothing is carried out."""
     duplicate: bool = False
     """Carried out twice: a create makes two with the same name, as only a broken runtime does."""
     answer_lost: bool = False

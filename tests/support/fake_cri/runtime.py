@@ -77,6 +77,8 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         else:
             with self.world.starting(getattr(request, "container_id", "") if method == "StartContainer" else ""):
                 await self.faults.before(fault)
+            if fault is not None and fault.unheeded:
+                return unheeded(method)
             response = await handler(request)
             if fault is not None and fault.duplicate:
                 await handler(request)
@@ -93,6 +95,8 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         self.world.reserve(name, new_id, "FAILED_PRECONDITION" if self.flavour == "2.1" else "UNKNOWN")
         try:
             await self.faults.before(fault)
+            if fault is not None and fault.unheeded:
+                return unheeded(method)
             response: Message = await handler(request, new_id)
         except BaseException:
             self.world.release(new_id)
@@ -158,3 +162,9 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
     async def do_UpdateRuntimeConfig(self, request: cri.UpdateRuntimeConfigRequest) -> cri.UpdateRuntimeConfigResponse:
         self.pod_cidr = request.runtime_config.network_config.pod_cidr
         return cri.UpdateRuntimeConfigResponse()
+
+
+def unheeded(method: str) -> Message:
+    """The empty answer."""
+    answer: Message = getattr(cri, f"{method}Response")()
+    return answer
