@@ -25,8 +25,8 @@ from actors.pod_workers.phases.effects import (
 from actors.pod_workers.pod.results import Counted, Forgotten, Released, Unmounted
 from actors.pod_workers.pod.runtime import alive
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import Sandbox
+from actors.shared.cri.errors import CriError, RuntimeFailure
+from actors.shared.cri.model import PodRuntime, Sandbox
 from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, VolumesFailed, VolumesUnmounted
 
 from . import spans
@@ -95,6 +95,14 @@ async def _remove_sandbox(client: CriClient, sandbox: Sandbox) -> None:
     await client.remove_pod_sandbox(sandbox.id)
 
 
+def _check_removed(runtime: PodRuntime) -> None:
+    """Nobody looks for it once the pod is forgotten. Raises RuntimeFailure."""
+    listed = [*(one.id for one in runtime.containers), *(one.id for one in runtime.sandboxes)]
+    if listed:
+        text = f"the runtime answers that {listed[0]} is removed, and still lists it"
+        raise RuntimeFailure("remove", "UNKNOWN", text)
+
+
 async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
     """Raises CriError, DisposableError, OSError."""
     services, client, uid = run.services, run.services.client, run.state.uid
@@ -103,6 +111,8 @@ async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
         await asyncio.gather(*(client.remove_container(instance.id) for instance in runtime.containers))
         for sandbox in runtime.sandboxes:
             await _remove_sandbox(client, sandbox)
+        if runtime.containers or runtime.sandboxes:
+            _check_removed(await run.look())
     name, namespace = runtime.name, runtime.namespace
     if run.state.wanted.pod is not None:
         name, namespace = run.state.wanted.pod.metadata.name, run.state.wanted.pod.metadata.namespace

@@ -434,3 +434,19 @@ async def test_a_pod_whose_image_is_missing_has_a_directory_until_it_is_gone(tmp
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
         assert not directory.exists()
+
+
+@pytest.mark.parametrize("fault", [Fault(unheeded=True, times=2), Fault(error="NOT_FOUND", times=2)])
+async def test_a_pod_has_ended_when_its_sandbox_is_not_listed_whatever_the_removal_answers(
+    tmp_path: Path, fault: Fault
+) -> None:
+    async with Driven(tmp_path) as node:
+        await up(node)
+        node.fake.faults.add("RemovePodSandbox", fault)
+        await node.remove()
+        await node.until(lambda: node.count_of("RemovePodSandbox") >= 1)
+        await node.settled()
+        assert node.stage() != "gone"
+        await node.pass_time(60)
+        await node.until(lambda: node.stage() == "gone")
+        assert not node.fake.world.sandboxes
