@@ -47,6 +47,7 @@ from .volumes import lost_volumes, mount_lost
 START_PATIENCE: Final = 2.0
 """Seconds after which a start is cancelled whose pod must end. Most end sooner, and an orderly stop follows; one that
 hangs in the runtime, as with a `runc` that hangs, would hold up the end of the pod."""
+NOT_STARTED: Final = "the runtime answers that the container is started, and then shows it as created"
 MAY_LEAVE_CONTAINER = ("RunContainerError", "CreateContainerError")
 """Waiting reasons after which the runtime may have a leftover of the failed start."""
 
@@ -217,7 +218,10 @@ async def _resume(run: Execution, instance: CriContainer, permit: Permit) -> Non
     except CriError as error:
         _fail(run, container.name, StartFailed("CreateContainerError", str(error)))
         return
-    run.report(ContainerResumed(container.name))
+    if run.state.is_start_answered(instance.id):
+        _fail(run, container.name, StartFailed("RunContainerError", NOT_STARTED, container_id=instance.id))
+        return
+    run.report(ContainerResumed(container.name, instance.id))
     await hook_after_start(run, container, instance.id, instance.restart_count, permit)
 
 

@@ -81,6 +81,7 @@ class ContainerStarted(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         containers = {**state.view.containers, self.container_id: self.sandbox_id}
         state = replace(state, view=replace(state.view, containers=containers))
+        state = state.with_instances([self.container_id], start_answered=True)
         return state.with_attempts([self.name], waiting=None, consecutive_restarts=0, lost=None, under_way_since=0.0)
 
 
@@ -88,8 +89,10 @@ class ContainerResumed(PodEvent, frozen=True):
     """A container that an earlier try created was started."""
 
     name: str
+    container_id: str
 
     def apply(self, state: PodState) -> PodState:
+        state = state.with_instances([self.container_id], start_answered=True)
         return state.with_attempts([self.name], waiting=None, under_way_since=0.0)
 
 

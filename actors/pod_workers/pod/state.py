@@ -107,6 +107,10 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the runtime ended during the start of this container."""
         return self.instances.get(container_id, ContainerInstance()).start_interrupted
 
+    def is_start_answered(self, container_id: str) -> bool:
+        """Whether the runtime has answered that this container is started."""
+        return self.instances.get(container_id, ContainerInstance()).start_answered
+
     @property
     def label(self) -> str:
         """The name of the pod for the log."""

@@ -58,6 +58,8 @@ class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
     """Its hook was interrupted, or its start was not answered and may have succeeded."""
     start_interrupted: bool = False
     """The runtime ended during its start."""
+    start_answered: bool = False
+    """The runtime has answered that it is started."""
     pre_stop_started: bool = False
     """Its hook does not run again, however often its termination is retried."""
     termination_announced: bool = False

@@ -48,6 +48,26 @@ async def test_a_container_that_the_runtime_never_removes_does_not_keep_its_pod_
         assert not node.fake.world.containers
 
 
+async def test_a_start_that_is_answered_and_not_carried_out_is_tried_again_after_pauses(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        node.fake.faults.add("StartContainer", Fault(unheeded=True))
+        await node.want(pod())
+        await node.until(lambda: node.count_of("StartContainer") >= 2)
+        await node.settled()
+        assert node.count_of("StartContainer") == 2
+        assert node.observed().waiting["a"].reason == "RunContainerError"
+        await node.pass_time(60)
+        assert 3 <= node.count_of("StartContainer") < 20
+        node.fake.faults.clear("StartContainer")
+        await node.pass_time(60)
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        assert node.attempts("a") == [0]
+        assert not node.observed().waiting
+
+
 async def test_a_container_that_is_starting_is_stopped_with_its_grace_once_it_runs(tmp_path):
     async with Driven(tmp_path) as node:
         container_id = await made(node)
