@@ -18,6 +18,10 @@ from tornado.iostream import IOStream, StreamClosedError
 
 from actors.http_servers.serving.connections import has_left
 from actors.http_servers.serving.loop_turns import LoopTurns
+from supervision.time_scale import scaled
+
+from .lost_status import IDLE, RUNTIME_LEFT
+from .passed_status import PassedStatus
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
@@ -38,12 +42,24 @@ class Activity:
         self.at = time.monotonic()
 
 
-async def join(caller: IOStream, runtime: IOStream, idle_seconds: float, turns: LoopTurns) -> None:
-    """Return when both are closed. `idle_seconds`: close them after this time without a byte; 0: never."""
-    activity = Activity(turns)
+async def join(
+    caller: IOStream, runtime: IOStream, idle_seconds: float, turns: LoopTurns, status: PassedStatus | None = None
+) -> None:
+    """Return when both are closed. `idle_seconds`: close them after this time without a byte; 0: never. `status`: of a
+    command, over SPDY."""
     await run(
-        caller, runtime, idle_seconds, activity, partial(_input, caller, runtime), partial(_output, runtime, caller)
+        caller,
+        runtime,
+        idle_seconds,
+        Activity(turns),
+        partial(_input, caller, runtime, status),
+        partial(_output, runtime, caller, status),
+        status.last_words if status is not None else _silence,
     )
+
+
+def _silence(_cause: str) -> bytes:
+    return b""
 
 
 Direction = Callable[[Activity], Coroutine[Any, Any, None]]
@@ -57,13 +73,16 @@ async def run(
     activity: Activity,
     from_caller: Direction,
     from_runtime: Direction,
+    last_words: Callable[[str], bytes],
 ) -> None:
-    """Run both directions until one of them ends; then both connections are closed."""
+    """Run both directions until one of them ends; then both connections are closed. `last_words`: what a caller is told
+    by this cause that ends the stream."""
     tasks = [asyncio.ensure_future(direction(activity)) for direction in (from_caller, from_runtime)]
     from_client, from_upstream = tasks
     try:
-        await _first_end(tasks, caller, activity, idle_seconds)
-        if from_upstream.done() and not caller.closed():
+        words = last_words(IDLE) if await _first_end(tasks, caller, activity, idle_seconds) else b""
+        await write_last(caller, words)
+        if (words or from_upstream.done()) and not caller.closed():
             _end_output(caller)
             await asyncio.wait([from_client], timeout=LINGER_SECONDS)
     finally:
@@ -76,17 +95,24 @@ async def run(
 
 async def _first_end(
     directions: list[asyncio.Task[None]], caller: IOStream, activity: Activity, idle_seconds: float
-) -> None:
+) -> bool:
+    """Returns whether the stream was idle for too long."""
     while True:
         quiet = time.monotonic() - activity.at
         if idle_seconds and quiet >= idle_seconds:
-            return
+            return True
         if quiet >= LINGER_SECONDS and not caller.closed() and has_left(caller.socket):
-            return
+            return False
         timeout = min(POLL_SECONDS, idle_seconds - quiet) if idle_seconds else POLL_SECONDS
         done, _ = await asyncio.wait(directions, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if done:
-            return
+            return False
+
+
+async def write_last(caller: IOStream, words: bytes) -> None:
+    """Write the last words of a stream, for which a caller that reads nothing has little time."""
+    if words and not caller.closed():
+        await asyncio.wait([asyncio.ensure_future(caller.write(words))], timeout=scaled(LINGER_SECONDS))
 
 
 def _end_output(caller: IOStream) -> None:
@@ -103,26 +129,36 @@ async def drop_input(caller: IOStream, turns: LoopTurns) -> None:
             await asyncio.sleep(0)
 
 
-async def _input(caller: IOStream, runtime: IOStream, activity: Activity) -> None:
+async def _input(caller: IOStream, runtime: IOStream, status: PassedStatus | None, activity: Activity) -> None:
     """Copy the input until the caller closes."""
-    await _copy(caller, runtime, activity, LINGER_SECONDS)
+    await _copy(caller, runtime, activity, LINGER_SECONDS, status.from_caller if status is not None else None)
     if not caller.closed():
         await drop_input(caller, activity.turns)
 
 
-async def _output(runtime: IOStream, caller: IOStream, activity: Activity) -> None:
+async def _output(runtime: IOStream, caller: IOStream, status: PassedStatus | None, activity: Activity) -> None:
     """Copy the output until the runtime closes and the caller has all of it, or the caller closes."""
-    await _copy(runtime, caller, activity, None)
+    await _copy(runtime, caller, activity, None, status.from_runtime if status is not None else None)
+    if status is not None:
+        await write_last(caller, status.last_words(RUNTIME_LEFT))
 
 
-async def _copy(source: IOStream, target: IOStream, activity: Activity, linger: float | None) -> None:
+async def _copy(
+    source: IOStream,
+    target: IOStream,
+    activity: Activity,
+    linger: float | None,
+    see: Callable[[bytes], None] | None,
+) -> None:
     """Copy until the source ends and all of it is written, or the target closes. `linger`: how long the target may take
-    for each piece once the source has closed; None: as long as it likes."""
+    for each piece once the source has closed; None: as long as it likes. `see`: is shown each piece."""
     try:
         while True:
             data = await source.read_bytes(CHUNK_BYTES, partial=True)
             activity.seen()
             await activity.turns.take()
+            if see is not None:
+                see(data)
             written = target.write(data)
             if source.closed() and linger is not None:
                 await asyncio.wait([asyncio.ensure_future(written)], timeout=linger)

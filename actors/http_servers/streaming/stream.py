@@ -19,6 +19,7 @@ from actors.shared.cri.errors import CriError, NotFound
 from . import stream_translator
 from .joined_streams import join
 from .options import OptionsError, Streams
+from .passed_status import PassedStatus
 from .upstream import UpstreamError, open_upstream
 from .websocket import accepted
 
@@ -129,7 +130,8 @@ async def _join(handler: ServerHandler, target: Target) -> None:
         return
     idle, turns = handler.state.agent.config.streamingConnectionIdleTimeout, handler.state.turns
     if not stream_protocol:
-        await join(caller, upstream, idle, turns)
+        over_spdy = target.streams is not None and request_headers["Upgrade"].lower().startswith("spdy/")
+        await join(caller, upstream, idle, turns, PassedStatus() if over_spdy else None)
         return
     between = stream_translator.Tunnel() if target.streams is None else stream_translator.Channels(target.streams)
     await stream_translator.join_translated(caller, upstream, between, idle, turns)

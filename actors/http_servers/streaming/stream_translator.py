@@ -15,10 +15,10 @@ from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
 
 from actors.http_servers.serving.loop_turns import LoopTurns
-from supervision.time_scale import scaled
 
 from . import spdy, websocket
-from .joined_streams import CHUNK_BYTES, LINGER_SECONDS, Activity, drop_input, run
+from .joined_streams import CHUNK_BYTES, Activity, drop_input, run, write_last
+from .lost_status import RUNTIME_LEFT, lost_status
 from .options import Streams
 from .spdy import SpdyControlFrame, SpdyDataFrame, SpdyError, SpdyFrameType
 from .websocket import Opcode, WebSocketError
@@ -30,21 +30,6 @@ _STREAMS_BY: Final = {V5: "v4.channel.k8s.io", TUNNEL: "portforward.k8s.io"}
 FROM_CALLER_BYTES: Final = 16 << 10
 """Bytes per read. As messages of a few bytes they take some 20 ms, during which no other request is served."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-_LOST: Final = "the container runtime ended the connection before it told how the command ended"
-LOST_STATUS: Final = msgspec.json.encode(
-    {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": f"Internal error occurred: {_LOST}",
-        "reason": "InternalError",
-        "details": {"causes": [{"message": _LOST}]},
-        "code": 500,
-    }
-)
-"""For a stream whose runtime is gone: for a caller a stream that ends without a status has succeeded, with all of its
-output."""
 _TYPES: Final = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
 
@@ -95,8 +80,8 @@ class Translation(Protocol):
     def from_runtime(self, received: bytes) -> Ends:
         """Raises SpdyError."""
 
-    def last_words(self) -> bytes:
-        """What the caller is told before the close when the runtime's connection has ended."""
+    def last_words(self, cause: str) -> bytes:
+        """What the caller is told before the close of a stream that ends by this cause."""
 
 
 class Channels:
@@ -152,10 +137,10 @@ class Channels:
             self._open.discard(self._channels.get(one.stream, -1))
         if self._open and not _is_goaway(one):
             return Ends(to_caller, to_runtime)
-        return Ends(to_caller + self.last_words() + websocket.close_frame(), to_runtime, ended=True)
+        return Ends(to_caller + self.last_words(RUNTIME_LEFT) + websocket.close_frame(), to_runtime, ended=True)
 
-    def last_words(self) -> bytes:
-        return b"" if self._has_status else _message(ERROR, LOST_STATUS)
+    def last_words(self, cause: str) -> bytes:
+        return b"" if self._has_status else _message(ERROR, lost_status(cause))
 
 
 def _is_goaway(one: SpdyDataFrame | SpdyControlFrame) -> bool:
@@ -184,7 +169,7 @@ class Tunnel:
     def from_runtime(self, received: bytes) -> Ends:
         return Ends(to_caller=websocket.frame(Opcode.BINARY, received))
 
-    def last_words(self) -> bytes:
+    def last_words(self, cause: str) -> bytes:
         return b""
 
 
@@ -220,15 +205,14 @@ async def join_translated(
             if source is caller:
                 await drop_input(caller, turns)
                 return
-            last = translation.last_words() + websocket.close_frame()
+            last = translation.last_words(RUNTIME_LEFT) + websocket.close_frame()
         except WebSocketError as error:
             last = websocket.close_frame(error.code, str(error))
         except SpdyError as error:
-            last = translation.last_words() + websocket.close_frame(1011, str(error))
+            last = translation.last_words(RUNTIME_LEFT) + websocket.close_frame(1011, str(error))
         else:
             return
-        if not caller.closed():
-            await asyncio.wait([asyncio.ensure_future(caller.write(last))], timeout=scaled(LINGER_SECONDS))
+        await write_last(caller, last)
 
     await write(translation.start())
     await run(
@@ -238,4 +222,5 @@ async def join_translated(
         Activity(turns),
         lambda activity: read(caller, FROM_CALLER_BYTES, translation.from_caller, activity),
         lambda activity: read(runtime, CHUNK_BYTES, translation.from_runtime, activity),
+        lambda cause: translation.last_words(cause) + websocket.close_frame(),
     )

@@ -117,7 +117,6 @@ async def stream(protocol: str) -> AsyncIterator[Stream]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_a_caller_that_pauses_gets_all_output(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.01)
-    monkeypatch.setattr(stream_translator, "LINGER_SECONDS", 0.01)
     async with stream(protocol) as one:
         one.start()
         loop = asyncio.get_running_loop()

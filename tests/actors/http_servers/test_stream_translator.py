@@ -12,8 +12,9 @@ from websocket import ABNF
 
 from actors.http_servers.serving.loop_turns import LoopTurns
 from actors.http_servers.streaming import stream_translator, websocket
+from actors.http_servers.streaming.lost_status import RUNTIME_LEFT, lost_status
 from actors.http_servers.streaming.options import Streams
-from actors.http_servers.streaming.stream_translator import LOST_STATUS, Channels, join_translated
+from actors.http_servers.streaming.stream_translator import Channels, join_translated
 from tests.support.spdy_runtime import SpdyRuntime
 
 CAT = Streams(stdin=True, stdout=True, stderr=False, tty=False)
@@ -103,7 +104,7 @@ async def test_the_caller_is_told_of_a_runtime_that_dies_during_a_command() -> N
         await ends.runtime.write(ends.spdy.says("stdout", b"half"))
         ends.runtime.close()
         told = await asyncio.wait_for(ends.told(), 10)
-        lost = websocket.frame(websocket.Opcode.BINARY, b"\x03" + LOST_STATUS)
+        lost = websocket.frame(websocket.Opcode.BINARY, b"\x03" + lost_status(RUNTIME_LEFT))
         assert told.endswith(websocket.frame(websocket.Opcode.BINARY, b"\x01half") + lost + websocket.close_frame())
 
 

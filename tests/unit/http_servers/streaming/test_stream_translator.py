@@ -12,12 +12,12 @@ from tornado.httputil import HTTPHeaders
 from websocket import ABNF
 
 from actors.http_servers.streaming import spdy, websocket
+from actors.http_servers.streaming.lost_status import RUNTIME_LEFT, lost_status
 from actors.http_servers.streaming.options import Streams
 from actors.http_servers.streaming.spdy import SpdyError, SpdyFrameType
 from actors.http_servers.streaming.stream_translator import (
     CLOSE,
     ERROR,
-    LOST_STATUS,
     STDIN,
     STDOUT,
     TUNNEL,
@@ -100,7 +100,7 @@ def test_a_status_is_not_lost_when_the_runtime_resets_what_is_left():
 def test_a_runtime_that_goes_away_ends_the_stream_and_without_a_status_that_is_a_failure():
     channels, runtime = begun()
     found = channels.from_runtime(control(SpdyFrameType.GOAWAY, bytes(8)))
-    assert (found.to_caller, found.ended) == (message(ERROR, LOST_STATUS) + websocket.close_frame(), True)
+    assert (found.to_caller, found.ended) == (message(ERROR, lost_status(RUNTIME_LEFT)) + websocket.close_frame(), True)
     channels, runtime = begun()
     status = runtime.says("error", b"status", final=True)
     found = channels.from_runtime(status + control(SpdyFrameType.GOAWAY, bytes(8)))
@@ -111,11 +111,12 @@ def test_streams_that_all_end_without_a_status_are_a_failure():
     channels, runtime = begun()
     ends = b"".join(runtime.says(kind, b"", final=True) for kind in ("stdout", "stderr", "error"))
     found = channels.from_runtime(runtime.says("stdout", b"half") + ends)
-    assert found.to_caller == message(STDOUT, b"half") + message(ERROR, LOST_STATUS) + websocket.close_frame()
+    lost = message(ERROR, lost_status(RUNTIME_LEFT))
+    assert found.to_caller == message(STDOUT, b"half") + lost + websocket.close_frame()
 
 
 def test_the_failure_is_a_status_of_the_api():
-    status = json.loads(LOST_STATUS)
+    status = json.loads(lost_status(RUNTIME_LEFT))
     assert (status["kind"], status["status"], status["reason"], status["code"]) == (
         "Status", "Failure", "InternalError", 500,
     )  # fmt: skip
