@@ -83,13 +83,13 @@ class EvictionManager(Actor):
 
     # -- rounds -------------------------------------------------------------------------------------------------------
     async def _run(self) -> None:
-        disks, waited_for = True, frozenset[str]()
+        disks = True
         while True:
-            if self._evictions.stopping - waited_for:
-                waited_for = await self._timer.until_ended(self._evictions, waited_for)
+            if self._evictions.awaited:
+                disks = await self._timer.until_ended(self._evictions)
             started_at = self._clock()
             observed = await self._round(disks=disks)
-            if not self._evictions.stopping - waited_for:
+            if not self._evictions.awaited:
                 disks = await self._timer.until_next(started_at, observed)
 
     async def _round(self, *, disks: bool) -> NodeObservations:
@@ -120,7 +120,8 @@ class EvictionManager(Actor):
         self._record(threshold)
         cleaned = reclaims(threshold.signal, observed.layout)
         for what in cleaned:
-            await self._cleanup.remove(what)
+            if not await self._timer.until_removed(self._cleanup.remove(what)):
+                return  # memory is more urgent, and the clean-up goes on
         if cleaned:
             after = await self._observer.observe()
             if after.signals and not still_met(for_layout(self._watched, after.layout), after.signals):
@@ -136,9 +137,13 @@ class EvictionManager(Actor):
             self.tell(EVENT_CLIENT, event, deadline=60.0)
 
     async def _evict(self, due: tuple[Threshold, ...], observed: NodeObservations, at: float) -> None:
-        """Evict one pod."""
+        """Evict one pod, or end at once those that a soft threshold has given time to end."""
         threshold, signal = due[0], due[0].signal
+        if not threshold.grace_seconds and self._evictions.hasten(RESOURCE_OF[signal]):
+            return
         known = await self._usage.pods()
+        if known is None:
+            self._timer.again_soon()
         pods = evictable(known or [], self._evictions.uids)
         usages = await self._usage.of(signal, pods)
         selected = victim(pods, usages, signal, observed.layout) if usages is not None else None

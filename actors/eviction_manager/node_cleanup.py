@@ -20,9 +20,16 @@ SECONDS: Final = 120.0
 class NodeCleanup:
     def __init__(self, actor: Actor, workers: int) -> None:
         self._actor, self._workers = actor, workers
+        self._removals: dict[Reclaim, asyncio.Task[None]] = {}
 
-    async def remove(self, what: Reclaim) -> None:
-        """A removal that fails is logged."""
+    def remove(self, what: Reclaim) -> asyncio.Task[None]:
+        """A removal that fails is logged; one that is under way is not begun again."""
+        removal = self._removals.get(what)
+        if removal is None or removal.done():
+            removal = self._removals[what] = self._actor.start_task(self._remove(what), f"removal {what}")
+        return removal
+
+    async def _remove(self, what: Reclaim) -> None:
         if what is Reclaim.CONTAINERS:
             removals = [self._ask(name, RemoveDeadContainers()) for name in pod_workers(self._workers)]
             await asyncio.gather(*removals)

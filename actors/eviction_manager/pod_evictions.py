@@ -21,10 +21,14 @@ from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePods
 from supervision.actor import Actor, AskError
 from supervision.state_file import DamagedError, StateFile
 
+from .resources import RESOURCE_OF
+
 FILE: Final = "evictions"
 REPEAT_SECONDS: Final = 1.0
 EVICTED: Final = "Evicted"
 PREEMPTING: Final = "Preempting"
+HARD_GRACE_SECONDS: Final = 1
+"""What a pod has to end, of which a hard threshold is met."""
 _ASK_SECONDS: Final = 5.0
 
 
@@ -91,6 +95,7 @@ class PodEvictions:
         self._saved = SavedState()
         self._write = RepeatedSave(actor, lambda: self._file.save(self._saved), "the file of evictions in progress")
         self._stopping: frozenset[str] = frozenset()
+        self._given_up: frozenset[str] = frozenset()
 
     def load(self) -> None:
         try:
@@ -106,9 +111,37 @@ class PodEvictions:
         return frozenset(one.uid for one in self._saved.ending)
 
     @property
-    def stopping(self) -> frozenset[str]:
-        """UIDs of the evicted pods that may still use resources of the node."""
-        return self._stopping
+    def awaited(self) -> bool:
+        """Evicted pods may still use resources of the node, and nobody has given up waiting for them."""
+        return bool(self._stopping - self._given_up)
+
+    def give_up(self) -> None:
+        """Wait no longer for the pods that are ending now."""
+        self._given_up = self._stopping
+
+    @property
+    def has_time(self) -> bool:
+        """A pod that is waited for has more time to end than a hard threshold gives."""
+        return any(one.uid in self._stopping - self._given_up for one in self._unhurried())
+
+    def hasten(self, resource: str) -> bool:
+        """Pods that a soft threshold of this resource ends have no more time now than a hard one gives. Whether there
+        are any: they are waited for again."""
+        slow = [
+            one for one in self._unhurried() if one.uid in self._stopping and RESOURCE_OF.get(one.signal) == resource
+        ]
+        if not slow:
+            return False
+        hastened = {one.uid: msgspec.structs.replace(one, grace_seconds=HARD_GRACE_SECONDS) for one in slow}
+        self._save(ending=tuple(hastened.get(one.uid, one) for one in self._saved.ending))
+        self._given_up -= hastened.keys()
+        for one in hastened.values():
+            self._actor.log.warning("pod %s/%s (%s) has to end at once", one.namespace, one.name, one.uid)
+            self._kill(one)
+        return True
+
+    def _unhurried(self) -> list[PodEviction]:
+        return [one for one in self._saved.ending if one.reason == EVICTED and one.grace_seconds > HARD_GRACE_SECONDS]
 
     def conditions(self, watched: tuple[Threshold, ...]) -> tuple[str, ...]:
         """The saved conditions, if they were observed with these thresholds."""

@@ -1,4 +1,8 @@
-"""When the next round takes place: after the regular interval, or at once when memory falls below a threshold."""
+"""When the next round takes place: after the regular interval, or at once when memory falls below a threshold.
+
+Memory is observed while the node is cleaned up, too, and while pods with a longer grace period end: neither may take so
+long that the kernel ends processes first.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ class RoundTimer:
         self._watched = tuple(watched)
         self._wakeup = asyncio.Event()
         self._notices: MemoryNotices | None = None
+        self._soon = False
 
     def listen(self, tree: CgroupTree, *, notifies: bool, proc: str) -> None:
         """Take the kernel's notices of memory into account, too. `notifies`: kernelMemcgNotification."""
@@ -44,13 +49,29 @@ class RoundTimer:
         """End the present pause."""
         self._wakeup.set()
 
-    async def until_ended(self, evictions: PodEvictions, waited_for: frozenset[str]) -> frozenset[str]:
-        """Wait until the evicted pods have ended, for each pod once. Returns the UIDs of those that have not ended in
-        time."""
-        end = self._clock() + SETTLE_SECONDS
-        while evictions.stopping - waited_for and self._clock() < end:
-            await self._sleep(REPEAT_SECONDS)
-        return evictions.stopping
+    async def until_ended(self, evictions: PodEvictions) -> bool:
+        """Wait until the evicted pods have ended, for each pod once. Returns as `until_next`."""
+        end, met = self._clock() + SETTLE_SECONDS, self._memory_thresholds_met()
+        while evictions.awaited and self._clock() < end:
+            await self._sleep(POLL_SECONDS if evictions.has_time else REPEAT_SECONDS)
+            if evictions.has_time and self._memory_thresholds_met() - met:
+                return False
+        evictions.give_up()
+        return True
+
+    async def until_removed(self, removal: asyncio.Task[None]) -> bool:
+        """Wait until the node is cleaned up. Returns as `until_next`."""
+        removal.add_done_callback(lambda _: self.wake())
+        met = self._memory_thresholds_met()
+        while not removal.done():
+            await self._sleep(POLL_SECONDS)
+            if self._memory_thresholds_met() - met:
+                return False
+        return True
+
+    def again_soon(self) -> None:
+        """The next pause is short: the pods were not known."""
+        self._soon = True
 
     async def until_next(self, started_at: float, last: NodeObservations) -> bool:
         """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
@@ -58,7 +79,8 @@ class RoundTimer:
         was_met = {one for one in self._watched if is_met(one, last.signals)}
         if self._notices is not None:
             self._notices.arm(self._watched, last.signals, self._observer.kubepods)
-        while (remaining := started_at + ROUND_SECONDS - self._clock()) > 0:
+        seconds, self._soon = REPEAT_SECONDS if self._soon else ROUND_SECONDS, False
+        while (remaining := started_at + seconds - self._clock()) > 0:
             room = headroom(self._watched, last.signals)
             pause = remaining if room is None else min(remaining, max(POLL_SECONDS, room / FILL_BYTES_A_SECOND))
             await self._sleep(pause)
@@ -66,6 +88,10 @@ class RoundTimer:
             if any(is_met(one, last.signals) for one in self._watched if one not in was_met):
                 return False
         return True
+
+    def _memory_thresholds_met(self) -> frozenset[Threshold]:
+        observed = self._observer.memory()
+        return frozenset(one for one in self._watched if is_met(one, observed))
 
     async def _sleep(self, seconds: float) -> None:
         timer = self._actor.after(seconds, self.wake)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
 
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.kube.pods import amount, grace_period, is_critical, pod_requests
@@ -11,14 +10,12 @@ from actors.shared.kube.quantity import QuantityError
 
 from .explanation import explain
 from .local_storage import violation
-from .pod_evictions import PREEMPTING, PodEviction
+from .pod_evictions import HARD_GRACE_SECONDS, PREEMPTING, PodEviction
 from .ranking import EvictionCandidate, ranked
 from .resources import RESOURCE_OF, DiskLayout
 from .thresholds import SignalObservation
 from .usage import PodUsage, used_of
 from .usage_reader import RunningPod
-
-HARD_GRACE_SECONDS: Final = 1
 
 
 def evictable(pods: Iterable[RunningPod], ending: Collection[str]) -> list[RunningPod]:
