@@ -64,6 +64,7 @@ class MemoryNotices:
     ) -> None:
         self._tree, self._notice, self._log, self._proc = tree, notice, log, proc
         self._arms = notifies and tree.version == 1
+        self._failed = False
         self._events: list[int] = []
         self._stalls: tuple[int, select.epoll] | None = None
 
@@ -84,8 +85,11 @@ class MemoryNotices:
             for mark in marks(watched, observed, inactive, kubepods):
                 self._arm(mark)
         except OSError as error:
-            self._arms = False
-            self._log.warning("the kernel sends no notifications of memory usage: %s", error)
+            if not self._failed:
+                self._log.warning("the kernel sends no notifications of memory usage (tried each round): %s", error)
+            self._failed = True
+        else:
+            self._failed = False
 
     def _watch_stalls(self) -> None:
         """Raises OSError when the kernel has no pressure stall information or denies access to it."""
