@@ -17,10 +17,12 @@ _COUNT = re.compile("[0-9]{1,9}")
 _GIVEN_UP = re.compile(
     r"(context canceled"
     r"|failed to start io pipe copy: unable to copy pipes: .*: no such file or directory"
+    r"|failed to start shim: start failed: .*: signal: killed"
     r"|failed to create containerd task: task [0-9a-f]{64}: already exists)(: unknown)?$"
 )
-"""The errors of a start whose client died, or during which containerd restarted, so that the container's pipes are
-lost, or that its shim has made the task only since: that waits for the order to start."""
+"""The errors of a start whose client died, which kills a shim that is being started, or during which containerd
+restarted, so that the container's pipes are lost, or that its shim has made the task only since: that waits for the
+order to start."""
 START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
 

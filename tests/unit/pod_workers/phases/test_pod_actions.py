@@ -317,12 +317,13 @@ GIVEN_UP: dict[str, Any] = {"exit_code": 128, "reason": "StartError", "started_n
 CANCELED = "failed to create containerd task: failed to create shim task: context canceled"
 COPY = "failed to create shim task: failed to start io pipe copy: unable to copy pipes: containerd-shim: opening file"
 TASK_LEFT = f"failed to create containerd task: task {'0a' * 32}: already exists"
+SHIM_KILLED = "failed to create containerd task: failed to start shim: start failed: : signal: killed: unknown"
 NO_PIPES = f'{COPY} "/run/c/io/1/c-stdout" failed: open /run/c/io/1/c-stdout: no such file or directory'
 
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 @pytest.mark.parametrize("sandbox", [box(), box(ready=False)])
-@pytest.mark.parametrize("message", [CANCELED, NO_PIPES, f"{NO_PIPES}: unknown", TASK_LEFT])
+@pytest.mark.parametrize("message", [CANCELED, NO_PIPES, f"{NO_PIPES}: unknown", TASK_LEFT, SHIM_KILLED])
 def test_a_start_interrupted_by_the_client_or_runtime_is_repeated_at_once_under_any_policy(policy, sandbox, message):
     debug = Container(name="debug")
     lost = {"state": S.EXITED, "count": 3, **GIVEN_UP, "message": message}
@@ -341,6 +342,7 @@ OWN_FAULTS = (
     "context deadline exceeded",
     "failed to create containerd task: task web: already exists",
     f"{COPY}: no space left on device",
+    "failed to start shim: start failed: exec: no such file or directory",
     'exec: "/run/c/io/1/c-stdout": stat /run/c/io/1/c-stdout: no such file or directory',
     "",
 )
