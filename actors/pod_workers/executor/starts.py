@@ -31,7 +31,7 @@ from actors.pod_workers.pod.starts import (
 from actors.pod_workers.pod.state import SANDBOX
 from actors.pod_workers.pod.state_values import Attempt
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import CriContainer
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 from supervision.time_scale import scaled
@@ -200,13 +200,15 @@ async def _remove_given_up(run: Execution, name: str) -> None:
 async def _resume(run: Execution, instance: CriContainer, permit: Permit) -> None:
     """Start a container that was created before. One during whose start the runtime ended is removed instead, and made
     again: containerd may still have the task of that start, and a second start fails, or ends containerd (measured on
-    1.6.20, where the shim was silent when containerd came back)."""
+    1.6.20, where the shim was silent when containerd came back). If that start has succeeded meanwhile, it counts."""
     container = find_container(run.pod, instance.name)
     if container is None:
         return
     await run.unless_terminating(permit.acquire())
     try:
         if run.state.is_start_interrupted(instance.id):
+            if (await run.services.client.container_status(instance.id)).state is not CriContainerState.CREATED:
+                return
             await run.services.client.remove_container(instance.id)
             files.remove_empty_log(run.services.agent.pod_logs_dir, run.pod, instance.name, instance.restart_count)
             return

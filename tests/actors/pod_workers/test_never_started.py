@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -66,6 +67,27 @@ async def test_a_start_that_is_answered_and_not_carried_out_is_tried_again_after
         await node.settled()
         assert node.attempts("a") == [0]
         assert not node.observed().waiting
+
+
+async def test_a_start_that_succeeds_after_the_runtime_went_away_is_not_undone(tmp_path, monkeypatch):
+    async with Driven(tmp_path) as node:
+        honest, answers = node.fake.do_ContainerStatus, itertools.count()
+
+        async def looked_at_before_it_runs(request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
+            answer = await honest(request)
+            if node.count_of("StartContainer") and next(answers) == 1:  # the first one is part of the start
+                await node.fake.do_StartContainer(cri.StartContainerRequest(container_id=request.container_id))
+            return answer
+
+        await node.sources()
+        await node.first_look()
+        node.fake.faults.add("StartContainer", Fault(error="UNAVAILABLE", times=1))
+        monkeypatch.setattr(node.fake, "do_ContainerStatus", looked_at_before_it_runs)
+        await node.want(pod(restartPolicy="Never"))
+        await node.pass_time(10)
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        assert (node.attempts("a"), node.count_of("RemoveContainer")) == ([0], 0)
 
 
 async def test_a_container_that_is_starting_is_stopped_with_its_grace_once_it_runs(tmp_path):
