@@ -17,6 +17,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.booleans import TRUE
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.validation.cpu_policy_checks import unsupported_options
 from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cpu_list import parse_cpu_list
@@ -116,8 +117,7 @@ def cpu_start(agent: Agent, machine: MachineTopology, source: Path | None = None
     given = config.cpuManagerPolicyOptions
     if config.cpuManagerPolicy != STATIC:
         if given:
-            listed = " ".join(f"{name}:{given[name]}" for name in sorted(given))
-            raise StateError(f"None policy: received unsupported options=map[{listed}]")
+            raise StateError(unsupported_options(given))
         return CpuStart(None, CpuState(NONE))
     if refused := contradiction(given, config.topologyManagerPolicy, machine):
         raise StateError(refused)

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
 from actors.container_manager.topology.machine import MachineTopology
 from actors.shared.config.fields.booleans import TRUE
-
-_APART: Final = (
-    ("full-pcpus-only", "distribute-cpus-across-cores"),
-    ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
-    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
-    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
-)
-"""Options that exclude each other, in the order in which the kubelet names them."""
+from actors.shared.config.validation.cpu_policy_checks import option_conflict
 
 
 class CpuOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,14 +43,8 @@ def options_of(given: Mapping[str, str]) -> CpuOptions:
 
 def contradiction(given: Mapping[str, str], topology_policy: str, machine: MachineTopology) -> str:
     """Why these options cannot be used together, on this machine; '' if they can. The kubelet's texts."""
-    on = {name for name, value in given.items() if value in TRUE}
-    for one, other in _APART:
-        if {one, other} <= on:
-            return f"static policy options {one} and {other} can not be used at the same time"
-    if "align-by-socket" not in on:
-        return ""
-    if topology_policy == "single-numa-node":
-        return "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option"
-    if len(machine.sockets) > len(machine.cpu_nodes):
+    if conflict := option_conflict(given, topology_policy):
+        return conflict
+    if options_of(given).by_socket and len(machine.sockets) > len(machine.cpu_nodes):
         return "Align by socket is not compatible with hardware where number of sockets are more than number of NUMA"
     return ""

@@ -9,6 +9,7 @@ import msgspec
 
 from actors.container_manager.topology.machine import Cpus, MachineTopology
 from actors.container_manager.topology.provider import AllocationError
+from actors.shared.config.validation.cpu_policy_checks import NO_RESERVATION
 from actors.shared.hardware.hints import Hints, TopologyHint, masks_of, nodes_of
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -39,8 +40,7 @@ def static_policy(machine: MachineTopology, options: CpuOptions, reserved_milli:
     StateError if nothing is reserved, or more than the machine has."""
     count = -(-reserved_milli // 1000)
     if not count:
-        text = "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
-        raise StateError(text)
+        raise StateError(NO_RESERVATION)
     policy = StaticPolicy(machine, options, reserved)
     chosen = reserved or take(policy, machine.online, min(count, len(machine.online)))
     if len(chosen) != count:

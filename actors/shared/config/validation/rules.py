@@ -15,7 +15,7 @@ from actors.shared.config.fields import names, tls
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.version import PREVIOUS_MINOR
 
-from . import node_checks, resource_checks
+from . import cpu_policy_checks, node_checks, resource_checks
 from .rule_kinds import Rule, ValidationContext, across, at_least, between, check, each, gate, one_of, positive
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -113,6 +113,8 @@ RULES: Final[tuple[Rule, ...]] = (
     across("cpuCFSQuotaPeriod", "must be 100ms without the feature gate CustomCPUCFSQuotaPeriod",
            lambda c, _: c.cpuCFSQuotaPeriod == 0.1 or gate(c, "CustomCPUCFSQuotaPeriod")),
     one_of("cpuManagerPolicy", "none", "static"),
+    Rule("cpuManagerPolicy", "static needs reserved CPUs, and options that do not exclude each other; none takes no "
+         "options", cpu_policy_checks.cpu_policy),
     each("cpuManagerPolicyOptions", "must be options of the static policy, each true or false",
          resource_checks.wrong_cpu_option),
     positive("cpuManagerReconcilePeriod", "s"),
