@@ -30,6 +30,8 @@ class Plugins:
         self.hung: set[str] = set()
         self.slow: set[str] = set()
         """They fail after a while."""
+        self.deaf: set[str] = set()
+        """They cannot be told that they are registered."""
         self.now = 0.0
         self.received: list[tuple[str, str]] = []
         self.connections = self.most_connections = 0
@@ -58,6 +60,8 @@ class Calls:
         return Plugin(socket=self.path, kind=kind, name=name, endpoint=self.path)
 
     async def notify(self, error: str) -> None:
+        if self.file in self.plugins.deaf:
+            raise PluginError("no answer")
         self.plugins.received.append((self.file, error))
 
     async def close(self) -> None:
@@ -179,6 +183,20 @@ async def test_a_plugin_with_a_failed_registration_is_removed_with_its_socket(no
         assert states == ["desired_state_of_world"], "it is no plugin of the agent"
         node.go("a.sock")
         await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
+
+
+async def test_a_plugin_that_cannot_be_told_of_its_registration_keeps_it_and_is_told_again(node: Node) -> None:
+    async with node:
+        node.plugins.deaf.add("a.sock")
+        node.come("a.sock")
+        await node.harness.wait(lambda: node.served.log == ["+p"])
+        await node.harness.advance(0.6)
+        assert node.served.log == ["+p", "+p"]
+        assert node.plugins.received == []
+        node.plugins.deaf.clear()
+        await node.harness.advance(1.2)
+        assert node.plugins.received == [("a.sock", "")]
+        assert set(node.served.log) == {"+p"}
 
 
 async def test_an_unanswered_socket_is_retried_with_growing_pauses(node: Node) -> None:
