@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
+from actors.container_manager.cpu.state import StateError
+from actors.container_manager.memory.state import decode, encode
+from actors.container_manager.topology.machine import MEMORY, read_machine
 from actors.container_runtime.images import BUSYBOX_IMAGE
 from tests.bench.node import NotInTime
 from tests.support.faulty_node import FaultyNode
@@ -45,6 +49,24 @@ class PinnedNode(FaultyNode):
 
     def _configuration(self) -> dict[str, object]:
         return {**super()._configuration(), **POLICIES}
+
+    def start(self) -> float:
+        self._fit_memory()
+        return super().start()
+
+    def _fit_memory(self) -> None:
+        """Write the present size of the NUMA node into the state file. A virtual machine gets and loses memory at any
+        time, and an agent that starts then refuses the file as another machine's."""
+        path = self.home / "root/memory_manager_state"
+        with suppress(FileNotFoundError, StateError):
+            state = decode(path.read_bytes())
+            node, now = state.machine[0], read_machine().nodes[0].memory[MEMORY]
+            table = node.memoryMap[MEMORY]
+            more = now - table.total
+            if more:
+                grown = replace(table, total=now, allocatable=table.allocatable + more, free=table.free + more)
+                node = replace(node, memoryMap={**node.memoryMap, MEMORY: grown})
+                path.write_bytes(encode(replace(state, machine={**state.machine, 0: node})))
 
     def ask_for(self, name: str, *containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> None:
         spec = {"containers": list(containers), "initContainers": list(init), "terminationGracePeriodSeconds": 1}
