@@ -112,17 +112,20 @@ class RestoreCheck:
 
     def __init__(self, on_restored: Callable[[str], Awaitable[None]]) -> None:
         self._on_restored = on_restored
-        self._before = ""
+        self._before = self._reason = ""
 
     def forgotten(self, version: str) -> None:
         """The next list does not continue from this version."""
         self._before = version or self._before
 
     async def listed(self, path: str, version: str) -> None:
-        """Raises ApiError if the list must not be used."""
-        if is_older(version, self._before):
-            await self._on_restored(f"it is at version {version} of {path}, and was at {self._before} before")
-        self._before = ""
+        """Raises ApiError if the list must not be used, nor any later one for which `on_restored` raises: the version
+        of a server of which nothing is known yet grows beyond that of the one before."""
+        if not self._reason and is_older(version, self._before):
+            self._reason = f"it is at version {version} of {path}, and was at {self._before} before"
+        if self._reason:
+            await self._on_restored(self._reason)
+        self._before = self._reason = ""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -66,6 +66,12 @@ def pods_of(harness: Harness) -> set[str]:
     return {json.loads(one)["metadata"]["name"] for one in harness.sent(SourcePods, to="pod_config")[-1].pods}
 
 
+def lists_more(server: ApiServer) -> Callable[[], bool]:
+    """Whether pods are listed twice from now on: after the second request the first has been answered."""
+    seen = len(server.requests_for("list", "pods"))
+    return lambda: len(server.requests_for("list", "pods")) >= seen + 2
+
+
 def told(harness: Harness) -> list[ServiceState]:
     """What `supervise status` says of a server that has lost the node."""
     return [one for one in harness.sent(ServiceState) if LOST in one.text]
@@ -93,6 +99,10 @@ async def test_pods_run_on_while_the_server_does_not_know_the_node(
         fill(empty, value="old", node=False)
         await harness.wait(lambda: bool(told(harness)), "the state is told")
         assert "restart the agent" in told(harness)[0].remedy
+        assert not harness.sent(SourcePods)
+        for number in range(2 * NEWER):  # soon this server has seen more than the one before
+            empty.create("configmaps", {"metadata": {"name": f"m{number}"}}, "web")
+        await harness.wait(lists_more(empty), "two more lists")
         assert not harness.sent(SourcePods)
         empty.create("nodes", {"metadata": {"name": "n1"}})
         await harness.wait_sent(SourcePods, to="pod_config")
