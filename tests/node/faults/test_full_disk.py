@@ -190,4 +190,6 @@ def test_on_a_full_disk_an_agent_starts_pods_wait_and_each_fault_has_its_inciden
     node.wait_running("a", "b", "c")
     assert before.items() <= node.running().items()
     assert node.doubles() == []
-    node.until(lambda: {one.actor for one in node.incidents()} >= set(injured), "each fault is told")
+    node.until(lambda: len(node.incidents()) >= len(injured), "each fault is told")
+    assert sorted((one.actor, one.cause) for one in node.incidents()) == sorted((name, "signal") for name in injured)
+    node.until(lambda: not node.strays(), "no process but those of the tree")

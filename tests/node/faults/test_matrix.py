@@ -4,7 +4,7 @@ agent keeps. After each the invariants hold that concern a node with static pods
 - a running container is not ended, its restart count stays, and no container runs twice;
 - another pod starts, and one that is withdrawn leaves no container, no mount and no files;
 - each fault has one incident that names its actor and cause, and there are no others;
-- nothing is left of ended processes, and all of the tree is in service.
+- nothing is left of ended processes, the others have no more descriptors, and all of the tree is in service.
 
 Faults of single actors are in test_each_actor, a full disk is in test_full_disk, the API server's in joined/."""
 
@@ -35,6 +35,7 @@ DAY: Final = 86400.0
 YEAR: Final = 365.25 * DAY
 RUN_SIZE: Final = "4m"
 RUN_FILES: Final = 1000
+SPARE_DESCRIPTORS: Final = 3
 PROBED: Final = """\
     readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}
 """
@@ -94,6 +95,7 @@ class Invariants:
         node.add(old)
         node.wait_running(old)
         before, known = {name: node.running()[name] for name in STEADY}, len(node.incidents())
+        descriptors = _descriptors(node)
         uid = _uid(node, old)
         try:
             expected = fault()
@@ -113,6 +115,31 @@ class Invariants:
         assert sorted((one.actor, one.cause) for one in node.incidents()[known:]) == wanted
         node.withdraw(new)
         node.wait_gone(new)
+        node.until(lambda: not _grown(descriptors, _descriptors(node)), "no descriptor is left open")
+
+
+def _descriptors(node: JumpyNode) -> dict[tuple[str, int], list[str]]:
+    """What each actor has open, by name and pid."""
+    return {(name, actor.pid): _open_in(actor.pid) for name, actor in node.actors().items() if actor.pid}
+
+
+def _open_in(pid: int) -> list[str]:
+    found = []
+    with suppress(OSError):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                found.append(str(entry.readlink()))
+    return found
+
+
+def _grown(before: dict[tuple[str, int], list[str]], now: dict[tuple[str, int], list[str]]) -> dict[str, list[str]]:
+    """What those actors have open that are the same processes, and have more open than before, but for a few
+    connections that come and go."""
+    return {
+        key[0]: sorted(now[key])
+        for key in before.keys() & now.keys()
+        if len(now[key]) > len(before[key]) + SPARE_DESCRIPTORS
+    }
 
 
 def _uid(node: JumpyNode, name: str) -> str:
