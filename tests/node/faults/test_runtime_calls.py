@@ -1,5 +1,5 @@
-"""Calls to the runtime that fail, are not answered, lose their answer, are answered wrongly or have no effect, one
-method after the other, by a proxy in front of a real containerd. Around each fault:
+"""Calls to the runtime that fail, are not answered, lose their answer, are answered wrongly or have no effect, or at
+which the agent's disk is full, one method after the other, by a proxy in front of a real containerd. Around each fault:
 
 - the containers that run are the same ones, with the same restart counts, and none runs twice;
 - a job runs once and is shown as succeeded, a crash loop goes on, another pod becomes ready, and a deleted one ends;
@@ -11,6 +11,7 @@ At the end nothing is left in the runtime of the pods that came and went."""
 from __future__ import annotations
 
 import itertools
+import subprocess
 import time
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -25,11 +26,16 @@ from tests.support.cri_proxy.runtime import ProxiedRuntime
 from tests.support.joined import Joined, container, joined, pod, status
 from tests.support.runtime import RealRuntime
 
+NAME: Final = "spoiled"
 STEADY: Final = ("steady-a", "steady-b")
 LOOP: Final = "loop"
 SECONDS: Final = 3.0
 """So long a fault lasts."""
 PROBE: Final = {"exec": {"command": ["true"]}, "periodSeconds": 1, "failureThreshold": 1000}
+NEVER_PRESSED: Final = {
+    f"{disk}.{what}": "0%" for disk in ("nodefs", "imagefs") for what in ("available", "inodesFree")
+}
+"""The node refuses no pod because of the full disk."""
 
 
 class Case(NamedTuple):
@@ -58,6 +64,7 @@ CASES: Final = (
     Case("ImageStatus", "error", "INTERNAL"),
     Case("ExecSync", "error", "NOT_FOUND"),
     Case("Status", "never"),
+    *(Case(method, "full") for method in ("RunPodSandbox", "StartContainer", "StopContainer")),
 )
 """One of each kind for each method that changes something or by which something is decided."""
 
@@ -79,7 +86,8 @@ class Spoiled:
         steady, actors, known = steady_of(site), incarnations(site), len(node.incidents())
         pods, nodes, loops = len(site.pods.events), len(site.nodes.events), site.restarts()[f"default/{LOOP}"]
         old, new, job = self._old, self._next(), self._next()
-        self._runtime.order(Order(case.method, case.mode, case.code))
+        filler = self.site.node.home / "root" / "filler"
+        self._runtime.order(Order(case.method, case.mode, case.code, str(filler)))
         site.create(
             pod(new, container("main", readinessProbe=PROBE), initContainers=[container("init", "true")]),
             pod(job, container("main", "true"), restartPolicy="Never"),
@@ -87,6 +95,7 @@ class Spoiled:
         site.delete(old)
         time.sleep(SECONDS)
         met = self._runtime.order(Order()).met
+        filler.unlink(missing_ok=True)
         self._old = new
         assert met, "no call met the fault"
         site.wait_pods_ready(new, *STEADY)
@@ -132,10 +141,11 @@ def incarnations(site: Joined) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def spoiled(session_runtime: RealRuntime) -> Iterator[Spoiled]:
-    with (
-        ProxiedRuntime(session_runtime).proxied() as runtime,
-        joined(runtime, "spoiled", runtimeRequestTimeout="2s", nodeStatusUpdateFrequency="1s") as site,
-    ):
+    root = session_runtime.base / NAME / "root"
+    root.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", str(root)], check=True)
+    settings = {"runtimeRequestTimeout": "2s", "nodeStatusUpdateFrequency": "1s", "evictionHard": NEVER_PRESSED}
+    with ProxiedRuntime(session_runtime).proxied() as runtime, joined(runtime, NAME, **settings) as site:
         site.create(
             *(pod(name, container("main", readinessProbe=PROBE, livenessProbe=PROBE)) for name in STEADY),
             pod(LOOP, container("main", "sh", "-c", "sleep 0.5; exit 3")),

@@ -8,6 +8,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import grpc
@@ -100,6 +101,8 @@ class Proxy(grpc.GenericRpcHandler):
             if order.mode == "never":
                 await asyncio.Event().wait()
             await context.abort(grpc.StatusCode[order.code], "injected")
+        if order.mode == "full":
+            await asyncio.to_thread(fill, order.filler)
         late = (seconds if seconds is not None else 5.0) + MARGIN_SECONDS if order.mode == "late" else 0.0
         work = asyncio.ensure_future(self._later(late, path, request, metadata))
         self._work.add(work)
@@ -165,6 +168,15 @@ class Proxy(grpc.GenericRpcHandler):
             await _fail(context, error)
         finally:
             call.cancel()
+
+
+def fill(path: str) -> None:
+    """Leave not a byte."""
+    with open(path, "ab", buffering=0) as file:
+        for size in (1 << 20, 512):
+            with suppress(OSError):
+                while True:
+                    file.write(bytes(size))
 
 
 async def _fail(context: Context, error: grpc.aio.AioRpcError) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-Mode = Literal["error", "lost", "held", "late", "never", "cut", "empty", "emptied", "large", "negative"]
+Mode = Literal["error", "lost", "held", "late", "never", "cut", "empty", "emptied", "large", "negative", "full"]
 """error: fails with `code`, and nothing is carried out
 lost: carried out, and fails with UNAVAILABLE
 held: carried out, and never answered
@@ -15,6 +15,7 @@ never: neither carried out nor answered
 cut: carried out, while every connection is cut
 empty: answered by an empty message, and nothing is carried out
 emptied: carried out, and answered by an empty message
+full: carried out when the file system of `filler` is full
 large, negative: carried out, and every number of its answer is the largest, or negative"""
 
 WITHOUT_WORK: frozenset[Mode] = frozenset({"error", "never", "empty"})
@@ -27,6 +28,8 @@ class Order(msgspec.Struct, frozen=True):
     method: str = ""
     mode: Mode = "error"
     code: str = "UNAVAILABLE"
+    filler: str = ""
+    """A file that takes all that is free in its file system, at the first call."""
     times: int = 1 << 30
     """How many calls."""
 
