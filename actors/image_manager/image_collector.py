@@ -183,8 +183,11 @@ class ImageCollector:
             return None
 
     async def _forget_pulls(self, recorded: Mapping[str, ImagePulledRecord], images: list[Image]) -> None:
-        """Forget the pull records, as they were before the images were listed, of images that are not among these."""
-        if self._pulls is not None:
+        """Forget the pull records, as they were before the images were listed, of images that are not among these.
+
+        A list without any image forgets none: once it is whole again, a private image without its record would count
+        as preloaded, and be everybody's."""
+        if self._pulls is not None and images:
             there = {image.id for image in images}
             await self._pulls.forget({ref: record for ref, record in recorded.items() if ref not in there})
 

@@ -16,7 +16,7 @@ from actors.image_manager.pull_records import Intent, file_name
 from supervision.actor import DisposableError
 from supervision.testing.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
-from tests.support.fake_cri import FakeRuntime
+from tests.support.fake_cri import FakeRuntime, Fault
 
 GATE_OFF: dict[str, Any] = {
     "featureGates": {"KubeletEnsureSecretPulledImages": False},
@@ -149,8 +149,21 @@ def test_the_record_of_an_image_that_is_gone_is_removed(fake: FakeRuntime, tmp_p
         harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [100, 90]
         await harness.advance(COLLECT_SECONDS)
         assert list(pulled.iterdir())
-        fake.images.here.clear()
+        fake.images.remove(IMAGE)
         await harness.advance(COLLECT_SECONDS)
         await harness.wait(lambda: not list(pulled.iterdir()), "the record is removed")
 
     tell(story, fake, str(tmp_path))
+
+
+def test_a_runtime_that_once_lists_no_image_gives_no_private_image_away(fake: FakeRuntime) -> None:
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(by("owner"))
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [100, 90]
+        fake.faults.add("ListImages", Fault(unheeded=True))
+        await harness.advance(COLLECT_SECONDS)
+        fake.faults.clear()
+        await harness.ask(by("stranger", "v"))
+        assert users(fake) == ["owner", "stranger"]
+
+    tell(story, fake)
