@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from google.protobuf.message import Message
 
 from actors.shared.kube.names import POD_UID_LABEL
@@ -17,10 +19,15 @@ from .stats import (
     Swap,
 )
 
+MOST: Final = 2**62
+"""The largest plausible number: 4 EiB, or 146 years in nanoseconds."""
+
 
 def _number(message: Message, field: str) -> int | None:
-    """The value of a wrapped number that may be unset."""
-    return int(getattr(message, field).value) if message.HasField(field) else None
+    """The value of a wrapped number that may be unset; None for one that nothing can have, as of a counter below zero:
+    a pod must not be evicted for it."""
+    value = int(getattr(message, field).value) if message.HasField(field) else None
+    return None if value is None or value > MOST else value
 
 
 def _pressure(data: cri.PsiData) -> Pressure:

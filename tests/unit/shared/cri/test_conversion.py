@@ -205,6 +205,14 @@ def test_a_missing_number_is_none_and_zero_is_zero() -> None:
     assert (stats.cpu, stats.swap, stats.writable_layer) == (None, None, None)
 
 
+@pytest.mark.parametrize("number", [2**62 + 1, 2**64 - 1])
+def test_a_number_that_nothing_can_have_is_unknown(number: int) -> None:
+    layer = cri.FilesystemUsage(used_bytes=cri.UInt64Value(value=number), inodes_used=cri.UInt64Value(value=5))
+    stats = stats_conversion.container_stats(cri.ContainerStats(writable_layer=layer))
+    assert stats.writable_layer is not None
+    assert (stats.writable_layer.used_bytes, stats.writable_layer.inodes_used) == (None, 5)
+
+
 def test_the_pressure_of_a_container_is_reported() -> None:
     psi = cri.PsiStats(Some=cri.PsiData(Total=1, Avg10=2.0, Avg60=3.0, Avg300=4.0), Full=cri.PsiData(Total=5))
     stats = stats_conversion.container_stats(cri.ContainerStats(cpu=cri.CpuUsage(psi=psi)))
