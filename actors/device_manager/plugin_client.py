@@ -77,7 +77,10 @@ class PluginClient:
         except CHANNEL_CLOSED:
             raise_if_ending()
             raise PluginError(CLOSED) from None
-        found: api.DevicePluginOptions = await self._call("GetDevicePluginOptions", api.Empty(), OPTIONS_SECONDS)
+        try:
+            found: api.DevicePluginOptions = await self._call("GetDevicePluginOptions", api.Empty(), OPTIONS_SECONDS)
+        except PluginError as error:
+            raise PluginError(f"failed to get device plugin options: {error}") from None
         return PluginOptions(found.pre_start_required, found.get_preferred_allocation_available)
 
     async def close(self) -> None:
@@ -105,7 +108,7 @@ class PluginClient:
         request = api.AllocateRequest(container_requests=[api.ContainerAllocateRequest(devices_ids=sorted(ids))])
         answer: api.AllocateResponse = await self._call("Allocate", request, None)
         if not answer.container_responses:
-            raise PluginError("no containers return in allocation response")
+            raise PluginError("no containers return in allocation response ")  # where Go writes the empty answer
         size = answer.container_responses[0].ByteSize()
         if size > MOST_RESPONSE_BYTES:
             raise PluginError(f"the answer to Allocate has {size} bytes, and {MOST_RESPONSE_BYTES} are the most")

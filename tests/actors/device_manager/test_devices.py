@@ -431,7 +431,7 @@ async def test_a_plugin_that_fails_or_answers_nothing_has_the_pod_refused_and_gi
             assert await node.allocate(count=2) == refused("rpc error: code = Unknown desc = no luck")
             plugin.failing.clear()
             plugin.empty = True
-            assert await node.allocate(count=2) == refused("no containers return in allocation response")
+            assert await node.allocate(count=2) == refused("no containers return in allocation response ")
             plugin.empty = False
             assert isinstance(await node.allocate("v", count=2), DevicesAllocated)
         await node.harness.stop()

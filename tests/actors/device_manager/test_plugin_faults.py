@@ -38,7 +38,7 @@ async def test_answers_that_are_no_messages_are_failures_of_the_plugin_and_give_
     async with node.harness:
         with node.plugin(preferred=["d1"], pre_start=True).running() as plugin:
             plugin.rubbish = {"GetDevicePluginOptions"}
-            with pytest.raises(grpc.RpcError, match=text):
+            with pytest.raises(grpc.RpcError, match=f"failed to get device plugin options: {text}"):
                 await asyncio.to_thread(plugin.register)
             plugin.rubbish = {"GetPreferredAllocation", "Allocate", "PreStartContainer"}
             await node.join(plugin)
