@@ -19,7 +19,8 @@ resize, deletion, a mirror), is written at once."""
 GATHER_SECONDS: Final = 0.5
 """Seconds that any other change waits for further ones: a starting pod passes several states in that time, and each
 write costs the server, its watchers and the node."""
-POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
+POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=10.0, free=0)
+"""At most the period (syncPeriod) in which the kubelet writes all again: an outage may show as an error of each pod."""
 UNREACHABLE_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
 
@@ -37,7 +38,7 @@ class _Entry(msgspec.Struct):
 
 class Pause(msgspec.Struct, frozen=True):
     """The pause after a failed write, in seconds: that of a policy above, within what the server and the caller allow.
-    The policies are our own: the kubelet writes again with its next batch, after 10 s (syncPeriod)."""
+    The policies are our own: the kubelet writes again with its next batch."""
 
     rng: Rng
     at_least: float = 0.0

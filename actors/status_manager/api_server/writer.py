@@ -20,7 +20,7 @@ from .steps import PatchStatus, Step, next_step
 NODE_SECONDS: Final = 0.5
 """Seconds; a node that is about to register soon exists."""
 MAX_SECONDS: Final = 60.0
-UNREACHABLE: Final = (0, 401, 429, 503, 504)
+UNREACHABLE: Final = (0, 401, 429, 502, 503, 504)
 """Statuses of no answer, or of an answer that does not concern the pod: all writes wait."""
 
 

@@ -64,7 +64,7 @@ async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path: Path, f
         assert store.find("p")["status"]["phase"] == "Running"
 
 
-@pytest.mark.parametrize(("code", "subject"), [(403, "pod p_n"), (503, "all pods")])
+@pytest.mark.parametrize(("code", "subject"), [(403, "pod p_n"), (502, "all pods"), (503, "all pods")])
 async def test_a_failure_is_logged_once_until_it_is_another_one_or_is_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: int, subject: str
 ) -> None:
