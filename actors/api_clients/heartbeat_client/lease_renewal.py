@@ -1,6 +1,7 @@
 """Renews the node's Lease: a few quick attempts with the last known Lease, then reads or creates it.
 
-After a Conflict it reads the newer Lease and continues.
+After a Conflict it reads the newer Lease and continues. A pause that the server asks for (Retry-After) is kept, up to
+the time after which the Lease is to be renewed anyway: it must not expire by the wish of a server that could take it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 from actors.api_clients.requests import Caller, Json, Pause
 from actors.shared.api.errors import ApiError, Conflict, NotFound
 
-from .lease import COLLECTION, QUICK_ATTEMPTS, RETRIES, renewed
+from .lease import COLLECTION, QUICK_ATTEMPTS, RETRIES, renew_seconds, renewed
 from .own_objects import read_lease, read_node
 
 
@@ -56,9 +57,14 @@ class LeaseRenewal:
                 if isinstance(error, NotFound):
                     self._latest = None
                     return False
-                if number > 0:
+                if error.retry_after:
+                    await self._pause(self._asked(error))
+                elif number > 0:
                     await self._api.drop()
         return False
+
+    def _asked(self, error: ApiError) -> float:
+        return min(error.retry_after, renew_seconds(self._duration))
 
     async def _ensure(self) -> bool:
         """Read the Lease, or create it, until one of the two succeeds. True: it existed.
@@ -72,8 +78,9 @@ class LeaseRenewal:
                 return await self._read_or_create()
             except ApiError as error:
                 self._on_failure(error)
+                asked = self._asked(error)
             failures += 1
-            await self._pause(RETRIES.pause(failures))
+            await self._pause(max(RETRIES.pause(failures), asked))
 
     async def _read_or_create(self) -> bool:
         try:

@@ -38,7 +38,7 @@ class NodeRegistration:
 
     async def join(self) -> ComputedNode | None:
         """Try until the node is registered. Returns it as it was created; None when it was there already."""
-        failures = 0
+        failures, asked = 0, 0.0
         while True:
             self._times.trying(since_boot())
             try:
@@ -48,8 +48,9 @@ class NodeRegistration:
                     return created
             except ApiError as error:
                 self._warnings.warn("register", f"the node is not registered yet: {error}")
+                asked = error.retry_after
             failures += 1
-            await self._actor.pause(RETRIES.pause(failures))
+            await self._actor.pause(max(RETRIES.pause(failures), asked))
 
     async def _reconcile(self) -> bool:
         """Correct the agent's fields in an existing Node. Returns whether the API has the node. Raises ApiError."""

@@ -65,15 +65,16 @@ class NodeWriter:
     async def update(self, compute: Compute, due: Due) -> WrittenStatus | None:
         """Write what `compute` makes of the API's object, if it is due. None when it was not due.
 
-        The first of five tries may go by the watched Node. Raises the last ApiError.
+        The first of five tries may go by the watched Node. Raises the last ApiError, and at once one by which the
+        server asks for a pause: the next update is soon enough.
         """
         number = 0
         while True:
             number += 1
             try:
                 return await self._update(compute, due, recent=number > 1)
-            except ApiError:
-                if number == TRIES:
+            except ApiError as error:
+                if number == TRIES or error.retry_after:
                     raise
                 if number > 1:
                     await self._api.drop()

@@ -9,7 +9,7 @@ import pytest
 
 from actors.api_clients.heartbeat_client.lease import COLLECTION, QUICK_ATTEMPTS
 from actors.api_clients.heartbeat_client.lease_renewal import LeaseRenewal
-from actors.shared.api.errors import ApiError, Conflict, NotFound, Unreachable
+from actors.shared.api.errors import ApiError, Conflict, NotFound, TooManyRequests, Unreachable
 
 PATH = f"{COLLECTION}/n1"
 NODE = "/api/v1/nodes/n1"
@@ -121,3 +121,17 @@ async def test_a_lease_that_cannot_be_read_is_asked_for_after_growing_pauses():
     assert await server.renew() == [*[f"GET {PATH}"] * 4, f"PUT {PATH}"]
     assert len(server.pauses) == 3
     assert server.pauses == sorted(set(server.pauses))
+
+
+@pytest.mark.parametrize(("asked", "kept"), [(3.0, 3.0), (30.0, 10.0)])
+async def test_a_pause_that_the_server_asks_for_is_kept_until_the_lease_is_due(asked: float, kept: float) -> None:
+    server = Server(lease())
+    await server.renew()
+    busy = TooManyRequests(429, "TooManyRequests", "later", asked)
+    server.errors[f"PUT {PATH}"] = [busy, busy]
+    assert await server.renew() == [f"PUT {PATH}"] * 3
+    assert (server.pauses, server.drops) == ([kept, kept], 0)
+    other = Server(lease())
+    other.errors[f"GET {PATH}"] = [busy]
+    assert await other.renew() == [f"GET {PATH}", f"GET {PATH}", f"PUT {PATH}"]
+    assert other.pauses == [kept]

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from actors.api_clients.heartbeat_client.node_status.status import ComputedNode
-from actors.api_clients.heartbeat_client.node_writer import NodeWriter
+from actors.api_clients.heartbeat_client.node_writer import TRIES, NodeWriter
+from actors.shared.api.errors import TooManyRequests
 from tests.support.apiserver.strategic import strategic_merge
 
 Json = dict[str, Any]
@@ -108,3 +109,18 @@ def test_a_watch_that_lags_behind_our_own_write_is_passed_over() -> None:
         assert not await write(server, writer, 2, volumesInUse=["a"]), "the write is not seen, but it is known"
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize(("asked", "tries"), [(0.0, TRIES), (7.0, 1)])
+def test_an_update_is_not_tried_again_while_the_server_asks_for_a_pause(asked: float, tries: int) -> None:
+    server, requests = Server(), list[str]()
+
+    async def refuse(method: str, path: str, **more: Any) -> Reply:
+        requests.append(method)
+        raise TooManyRequests(429, "TooManyRequests", "later", asked)
+
+    server.call = refuse  # type: ignore[method-assign]
+    writer = NodeWriter(server, "n1", nothing)
+    with pytest.raises(TooManyRequests):
+        asyncio.run(writer.update(wanted(1), lambda _: True))
+    assert requests == ["GET"] * tries
