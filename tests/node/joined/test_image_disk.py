@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 
 from tests.node.joined.test_eviction import event, evicted, wait_condition, writer
 from tests.node.joined.test_eviction_steps import ENDS, STOPPED_SECONDS, Evicting, check, eater
 from tests.node.joined.test_pod_features import within
-from tests.support.joined import NODE, joined, pod, status
+from tests.support.joined import NODE, container, joined, pod, status
 from tests.support.runtime import RealRuntime, runtime_running
 
 MIB = 1 << 20
@@ -24,16 +26,26 @@ def small_disk() -> Iterator[RealRuntime]:
         yield runtime
 
 
+_NUMBERS: Final = itertools.count()
+FIELDS: Final[dict[str, Any]] = {
+    "evictionHard": {"imagefs.available": "100Mi"},
+    "heartbeat_seconds": STOPPED_SECONDS,
+}
+"""100 MiB are to be left free."""
+
+
+def wrote(path: str, mib: int) -> str:
+    return f"dd if=/dev/zero of={path} bs=1M count={mib} 2>/dev/null"
+
+
 @pytest.fixture
-def filling(small_disk: RealRuntime, request: pytest.FixtureRequest) -> Iterator[Evicting]:
-    """100 MiB are to be left free. The victim has written 30 MiB into its writable layer, which the runtime knows; a
-    pod that writes more, elsewhere, is no candidate."""
-    fields = {"evictionHard": {"imagefs.available": "100Mi"}, "heartbeat_seconds": STOPPED_SECONDS}
-    with joined(small_disk, f"images-{request.node.name[-12:]}", **fields) as site:
+def filling(small_disk: RealRuntime) -> Iterator[Evicting]:
+    """The victim has written 30 MiB into its writable layer, which the runtime knows; a pod that writes more,
+    elsewhere, is no candidate."""
+    with joined(small_disk, f"images-{next(_NUMBERS)}", **FIELDS) as site:
         evicting = Evicting(site)
-        on_node = writer(ON_NODE, "dd if=/dev/zero of=/cache/x bs=1M count=60 2>/dev/null")
-        fill = f"dd if=/dev/zero of=/more bs=1M count={MORE_MIB} 2>/dev/null"
-        victim = eater(VICTIM, fill, ENDS, first=f"dd if=/dev/zero of=/kept bs=1M count={KEPT_MIB} 2>/dev/null")
+        on_node = writer(ON_NODE, wrote("/cache/x", 60))
+        victim = eater(VICTIM, wrote("/more", MORE_MIB), ENDS, first=wrote("/kept", KEPT_MIB))
         site.create(on_node, pod(OTHER), victim)
         site.wait_pods_ready(ON_NODE, OTHER, VICTIM)
         within(SECONDS, lambda: layer(evicting) >= KEPT_MIB * MIB, "the size of the layer")
@@ -70,3 +82,22 @@ def test_a_pod_is_evicted_once_though_the_eviction_manager_is_killed_during_the_
     finally:
         filling.go_on("image_manager")
     check(filling)
+
+
+@pytest.mark.slow
+def test_the_containers_of_a_pod_that_has_ended_go_before_a_pod_that_runs(small_disk: RealRuntime) -> None:
+    with joined(small_disk, f"images-{next(_NUMBERS)}", **FIELDS) as site:
+        filling = Evicting(site)
+        site.create(pod("done", container("main", "sh", "-c", wrote("/kept", 50)), restartPolicy="Never"))
+        site.create(eater(VICTIM, wrote("/more", 40), ENDS, first=wrote("/kept", KEPT_MIB)))
+        site.wait_phase("done", "Succeeded", SECONDS)
+        site.wait_pods_ready(VICTIM)
+        assert filling.attempts() == 0
+        filling.begin()
+        within(SECONDS, lambda: filling.attempts() > 0, "the threshold is crossed")
+        within(SECONDS, lambda: "the clean-up freed enough" in filling.node.log.read_text(), "there is room again")
+        wait_condition(site, "DiskPressure")
+        assert not any(one.pod_name == "done" for one in filling.node.containers())
+        assert filling.runs(VICTIM)
+        assert filling.chosen() == []
+        assert [status(site.pod(name))["phase"] for name in ("done", VICTIM)] == ["Succeeded", "Running"]
