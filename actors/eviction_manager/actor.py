@@ -34,6 +34,7 @@ from .pressure_report import PressureReport
 from .resources import RESOURCE_OF, reclaims
 from .round_timer import ROUND_SECONDS, RoundTimer
 from .thresholds import SignalObservation, ThresholdTracker, for_layout, still_met, watched
+from .usage import PodUsage
 from .usage_reader import UsageReader
 from .victims import evictable, of_threshold, over_limits, preempted, victim
 
@@ -120,7 +121,7 @@ class EvictionManager(Actor):
         self._record(threshold)
         cleaned = reclaims(threshold.signal, observed.layout)
         for what in cleaned:
-            if not await self._timer.until_removed(self._cleanup.remove(what)):
+            if not await self._timer.until_done(self._cleanup.remove(what), observed):
                 return  # memory is more urgent, and the clean-up goes on
         if cleaned:
             after = await self._observer.observe()
@@ -145,7 +146,11 @@ class EvictionManager(Actor):
         if known is None:
             self._timer.again_soon()
         pods = evictable(known or [], self._evictions.uids)
-        usages = await self._usage.of(signal, pods)
+        measuring = self.start_task(self._usage.of(signal, pods), f"usage {signal}")
+        if not await self._timer.until_done(measuring, observed):
+            measuring.cancel()
+            return
+        usages: dict[str, PodUsage] | None = measuring.result()
         selected = victim(pods, usages, signal, observed.layout) if usages is not None else None
         if selected is None or usages is None:
             self.log.warning("%s is below its threshold, but there is no pod to evict", signal)

@@ -1,14 +1,14 @@
 """When the next round takes place: after the regular interval, or at once when memory falls below a threshold.
 
-Memory is observed while the node is cleaned up, too, and while pods with a longer grace period end: neither may take so
-long that the kernel ends processes first.
+Memory is observed while the node is cleaned up, too, while the disk usage of pods is measured, and while pods with a
+longer grace period end: none of it may take so long that the kernel ends processes first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -17,7 +17,7 @@ from supervision.actor import Actor
 from .memory_notices import MemoryNotices
 from .node_observer import NodeObservations, NodeObserver
 from .pod_evictions import REPEAT_SECONDS, PodEvictions
-from .thresholds import headroom, is_met
+from .thresholds import SignalObservation, headroom, is_met
 
 ROUND_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 30.0
@@ -59,13 +59,13 @@ class RoundTimer:
         evictions.give_up()
         return True
 
-    async def until_removed(self, removal: asyncio.Task[None]) -> bool:
-        """Wait until the node is cleaned up. Returns as `until_next`."""
-        removal.add_done_callback(lambda _: self.wake())
-        met = self._memory_thresholds_met()
-        while not removal.done():
+    async def until_done(self, work: asyncio.Task[Any], observed: NodeObservations) -> bool:
+        """Wait for a part of a round that may take long. Returns as `until_next`. `observed`: by the round."""
+        work.add_done_callback(lambda _: self.wake())
+        met = self._met(observed.signals)
+        while not work.done():
             await self._sleep(POLL_SECONDS)
-            if self._memory_thresholds_met() - met:
+            if not work.done() and self._memory_thresholds_met() - met:
                 return False
         return True
 
@@ -76,7 +76,7 @@ class RoundTimer:
     async def until_next(self, started_at: float, last: NodeObservations) -> bool:
         """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
         round observes memory only. `started_at`: the start of the last round, by the clock; `last`: its observation."""
-        was_met = {one for one in self._watched if is_met(one, last.signals)}
+        was_met = self._met(last.signals)
         if self._notices is not None:
             self._notices.arm(self._watched, last.signals, self._observer.kubepods)
         seconds, self._soon = REPEAT_SECONDS if self._soon else ROUND_SECONDS, False
@@ -85,13 +85,15 @@ class RoundTimer:
             pause = remaining if room is None else min(remaining, max(POLL_SECONDS, room / FILL_BYTES_A_SECOND))
             await self._sleep(pause)
             last = NodeObservations(self._observer.memory())
-            if any(is_met(one, last.signals) for one in self._watched if one not in was_met):
+            if self._met(last.signals) - was_met:
                 return False
         return True
 
     def _memory_thresholds_met(self) -> frozenset[Threshold]:
-        observed = self._observer.memory()
-        return frozenset(one for one in self._watched if is_met(one, observed))
+        return self._met(self._observer.memory())
+
+    def _met(self, signals: Mapping[str, SignalObservation]) -> frozenset[Threshold]:
+        return frozenset(one for one in self._watched if is_met(one, signals))
 
     async def _sleep(self, seconds: float) -> None:
         timer = self._actor.after(seconds, self.wake)

@@ -14,6 +14,7 @@ from supervision.testing.harness import Harness
 from .made_up_node import MadeUpNode, killed
 
 FULL: Final = {"nodefs": [1, 50, 1000, 50, 1000]}
+BOTH: Final = {"nodefs.available": "100", "memory.available": "100Ki"}
 SOFT: Final[dict[str, Any]] = {
     "evictionHard": {"memory.available": "50Ki"},
     "evictionSoft": {"memory.available": "100Ki"},
@@ -34,8 +35,7 @@ def removals(manager: Harness[Any]) -> int:
 async def test_a_clean_up_that_takes_long_does_not_delay_an_eviction_for_memory(node: MadeUpNode) -> None:
     node.add("eater", memory_kib=700)
     node.disks = FULL
-    thresholds = {"nodefs.available": "100", "memory.available": "100Ki"}
-    async with node.start(evictionHard=thresholds) as manager:
+    async with node.start(evictionHard=BOTH) as manager:
         manager.answer(RemoveUnusedImages, lambda _: None)
         await manager.advance(15.0)
         assert removals(manager) == 1
@@ -49,6 +49,18 @@ async def test_a_clean_up_that_takes_long_does_not_delay_an_eviction_for_memory(
         assert removals(manager) == 1  # the one that is under way
         await manager.advance(SECONDS)
         assert removals(manager) > 1
+
+
+async def test_disks_that_take_long_to_measure_do_not_delay_an_eviction_for_memory(node: MadeUpNode) -> None:
+    node.add("eater", memory_kib=700)
+    node.disks, node.hanging_shim = FULL, "eater"
+    node.measured = {"eater": {"volumes": {}, "logs": {}, "own": {"used_bytes": 0, "inodes_used": 0}}}
+    async with node.start(evictionHard=BOTH) as manager:
+        await manager.advance(5.0)
+        assert killed(manager) == []
+        node.set_free(90)
+        await manager.advance(1.0)
+        assert killed(manager) == ["eater"]
 
 
 async def test_a_pod_that_a_soft_threshold_ends_has_to_end_at_once_when_the_hard_one_is_met(node: MadeUpNode) -> None:
