@@ -124,6 +124,9 @@ class EvictionManager(Actor):
             if not await self._timer.until_done(self._cleanup.remove(what), observed):
                 return  # memory is more urgent, and the clean-up goes on
         if cleaned:
+            freeing = self.start_task(self._usage.free_removed_space(), "removed space")
+            if not await self._timer.until_done(freeing, observed):
+                return
             after = await self._observer.observe()
             if after.signals and not still_met(for_layout(self._watched, after.layout), after.signals):
                 self.log.info("the clean-up freed enough, no pod is evicted: %s", _described(after.signals))

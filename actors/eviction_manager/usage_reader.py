@@ -139,6 +139,13 @@ class UsageReader:
             self._actor.log.warning("container %s is unknown: %s", container_id, str(error) or "no answer in time")
             return ""
 
+    async def free_removed_space(self) -> None:
+        """Have the runtime free the space of removed containers, which it may otherwise do much later."""
+        try:
+            await self._runtime().free_removed_space()
+        except CriError as error:
+            self._actor.log.warning("the space of removed containers may not be free yet: %s", error)
+
     def _runtime(self) -> CriClient:
         if self._client is None:
             agent = self._agent

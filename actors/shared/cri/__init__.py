@@ -31,6 +31,7 @@ program_names.py       refuses programs whose name is longer than any path
 sandbox_calls.py       the runtime service's calls for sandboxes
 shims.py               the shims of a containerd, found by their command lines
 reachability.py        whether a program listens on the socket of a container runtime
+removed_space.py       has containerd free the space of what was removed, by its own API
 remedies.py            what mends a container runtime or a pod network that does not work
 service_outage.py      reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime

@@ -110,6 +110,12 @@ class ContainerCalls:
 
         return await container_records.missing(ids, self._runtime)
 
+    async def free_removed_space(self) -> None:
+        """Have containerd free the space of removed containers now."""
+        from . import removed_space  # the eviction manager alone needs it
+
+        await removed_space.free(self._runtime)
+
     async def container_status(self, container_id: str, sandbox_id: str = "") -> CriContainer:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""
         request = cri.ContainerStatusRequest(container_id=container_id)

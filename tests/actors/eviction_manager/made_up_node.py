@@ -42,6 +42,8 @@ class MadeUpNode:
         """JSON and running containers of each active pod, by UID."""
         self.live: dict[str, LivePod] = {}
         self.disks: dict[str, list[int]] = {}
+        self.kept: dict[str, list[int]] = {}
+        """As `disks`, once the runtime frees the space of removed containers."""
         self.measured: dict[str, Any] = {}
         self.layers: dict[str, int] = {}
         """Bytes of the writable layer of each container, by ID."""
@@ -79,6 +81,10 @@ class MadeUpNode:
         if (name := self.in_runtime.get(container_id)) is None:
             raise NotFound("ContainerStatus", "NOT_FOUND", f"no container {container_id}")
         return CriContainer(id=container_id, name=name, pod_uid="", state=CriContainerState.EXITED)
+
+    async def free_removed_space(self) -> None:
+        """The disks get what `kept` says."""
+        self.disks |= self.kept
 
     def set_free(self, kib: int) -> None:
         """Set the available memory."""

@@ -138,6 +138,16 @@ async def test_the_node_is_cleaned_up_before_a_pod_is_evicted(node: MadeUpNode, 
         assert killed(manager) == []
 
 
+async def test_the_runtime_has_to_free_the_space_of_removed_containers_before_a_pod_is_evicted(
+    node: MadeUpNode,
+) -> None:
+    node.add("writer")
+    node.disks, node.kept = {"nodefs": [1, 50, 1000, 50, 1000]}, {"nodefs": [1, 500, 1000, 500, 1000]}
+    async with node.start(**DISK) as manager:
+        await manager.advance(11.0)
+        assert killed(manager) == []
+
+
 async def test_a_pod_is_evicted_from_a_full_disk_when_the_clean_up_frees_too_little(node: MadeUpNode) -> None:
     node.add("idle")
     node.add("writer")
