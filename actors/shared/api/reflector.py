@@ -121,7 +121,7 @@ class RestoreCheck:
     async def listed(self, path: str, version: str) -> None:
         """Raises ApiError if the list must not be used, nor any later one for which `on_restored` raises: the version
         of a server of which nothing is known yet grows beyond that of the one before."""
-        if not self._reason and is_older(version, self._before):
+        if is_older(version, self._before):
             self._reason = f"it is at version {version} of {path}, and was at {self._before} before"
         if self._reason:
             await self._on_restored(self._reason)
