@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from actors.shared.api.remedies import NEW_CERTIFICATE
+from actors.shared.api.remedies import NEW_CERTIFICATE, NOT_REGISTERED
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok, warning
@@ -66,7 +66,7 @@ def registration(api: Any, node: str, *, running: bool = True) -> Iterator[Findi
         if error.status != 404:
             raise
         if running:
-            yield failure("node", f"{node} is not registered", "registerNode: true, or kubectl create the node")
+            yield failure("node", f"{node} is not registered", NOT_REGISTERED)
         else:
             yield ok("node", f"{node} is not registered: {NOT_YET}")
         return

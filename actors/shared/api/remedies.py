@@ -8,12 +8,14 @@ from typing import Final
 
 from actors.shared.linux.services import set_clock
 
-from .errors import ApiError, Forbidden, NoCredentials, NodeLost, ServerError, TooManyRequests, Unauthorized
+from .errors import ApiError, Forbidden, NoCredentials, NodeLost, NotFound, ServerError, TooManyRequests, Unauthorized
 
 NEW_CERTIFICATE: Final = "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig"
 """How a node comes by a client certificate again."""
 AUTHORIZATION: Final = "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
 SERVER_HEALTH: Final = "kubectl get --raw '/readyz?verbose'"
+NOT_REGISTERED: Final = "restart the agent, which registers it; with registerNode: false, create it with kubectl"
+"""For a node that was deleted, too."""
 _NODE_USER: Final = "system:node:"
 _USER: Final = re.compile(r'User "([^"]*)"')
 _DNS: Final = "correct `server` in the kubeconfig, or the DNS of this host"
@@ -60,6 +62,8 @@ def of_error(error: ApiError, node: str) -> str:
         return (
             "restore a newer backup of the API server; or restart the agent: it registers the node, and ends its pods"
         )
+    if isinstance(error, NotFound) and error.message == f'nodes "{node}" not found':
+        return NOT_REGISTERED
     if isinstance(error, NoCredentials):
         return "supervise doctor: it says what is wrong with the kubeconfig"
     if isinstance(error, Unauthorized):

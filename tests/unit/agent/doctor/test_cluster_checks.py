@@ -16,6 +16,7 @@ import urllib3
 from actors.agent.doctor.cluster_checks import clock, cluster, message, refused, unreachable, version
 from actors.agent.doctor.finding import Finding, Level
 from actors.agent.doctor.permissions import BY_GATE, PERMISSIONS
+from actors.shared.api.remedies import NOT_REGISTERED
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import NODE_RULES
 
@@ -64,6 +65,12 @@ def test_a_node_with_all_rights_that_is_not_ready_is_reported(tmp_path: Path) ->
     assert "cordoned: no new pods are scheduled here" in shown
     taints = [text.partition(":")[0] for text in shown if text.startswith("taint ")]
     assert taints == ["taint dedicated"], "those of a condition come and go with it, which is told"
+
+
+def test_a_node_that_was_deleted_under_its_agent_is_mended_by_a_restart(tmp_path: Path) -> None:
+    found = findings(tmp_path, lambda server: server.node_kubeconfig("n2"), "n2")
+    [node] = [one for one in found if one.subject == "node"]
+    assert (node.level, node.text, node.remedy) == (Level.FAILURE, "n2 is not registered", NOT_REGISTERED)
 
 
 def test_before_a_start_a_node_that_is_not_there_is_no_failure(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from actors.shared.api.errors import (
     Conflict,
     Forbidden,
     NoCredentials,
+    NotFound,
     ServerError,
     TooManyRequests,
     Unauthorized,
     Unreachable,
 )
-from actors.shared.api.remedies import NEW_CERTIFICATE, SERVER_HEALTH, of_connection, of_error
+from actors.shared.api.remedies import NEW_CERTIFICATE, NOT_REGISTERED, SERVER_HEALTH, of_connection, of_error
 
 REFUSED = 'leases.coordination.k8s.io "n1" is forbidden: User "{}" cannot update resource "leases"'
 
@@ -54,6 +55,7 @@ def test_a_connection_that_fails_is_mended_by_its_cause(error: str, remedy: str)
         (Forbidden(403, "Forbidden", REFUSED.format("system:node:n1")), "supervise doctor: is the node in the group"),
         (Forbidden(403, "Forbidden", REFUSED.format("system:node:n2")),
          "the credentials are those of the node n2: --hostname-override=n2"),
+        (NotFound(404, "NotFound", 'nodes "n1" not found'), NOT_REGISTERED),
         (ServerError(500, "InternalError", "etcdserver: no leader"), SERVER_HEALTH),
         (TooManyRequests(429, "TooManyRequests", "later"), SERVER_HEALTH),
     ],
@@ -64,3 +66,4 @@ def test_a_request_that_is_refused_is_mended_by_its_cause(error: ApiError, remed
 
 def test_an_error_that_says_all_has_no_remedy() -> None:
     assert of_error(Conflict(409, "Conflict", "changed"), "n1") == ""
+    assert of_error(NotFound(404, "NotFound", 'leases.coordination.k8s.io "n1" not found'), "n1") == ""
