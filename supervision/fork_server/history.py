@@ -48,18 +48,18 @@ class LastIncident:
 
     def __init__(self) -> None:
         self._last: tuple[Cause, float] | None = None
-        self._open = False
+        self.is_open = False
         """The name is not in service again."""
         self.count = 0
         """Since the fork server started."""
 
     def opened(self, cause: Cause, now: float) -> None:
         self.count += 1
-        self._last, self._open = (cause, now), True
+        self._last, self.is_open = (cause, now), True
 
     def closed(self) -> bool:
         """The name is in service. Returns whether that closes an incident."""
-        was_open, self._open = self._open, False
+        was_open, self.is_open = self.is_open, False
         return was_open
 
     def age(self, now: float) -> float:

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
 from ..messaging.names import is_dying
 from ..messaging.wire import Frame
@@ -25,6 +25,9 @@ from .programs import accepts
 log = logging.getLogger(FORK_SERVER)
 _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
+_MOST_ABANDONED: Final = 2
+"""Processes of one name that SIGKILL did not end, such as those of an actor whose disk hangs. With more of them nothing
+would be better, and each takes memory and a PID until the disk answers."""
 
 
 class ProcessObserver(Protocol):
@@ -64,7 +67,11 @@ class ChildProcesses:
             return
         supervisor = self._table.get(child.parent)
         child.order(time.monotonic(), 0 if supervisor is None else supervisor.incarnation)
-        self._launcher.order(child)
+        left = sum(other.name == child.name for other in self._abandoned.values())
+        if left >= _MOST_ABANDONED:
+            self._report_unforked(child, f"{left} of its processes wait in the kernel, and do not end on SIGKILL")
+        else:
+            self._launcher.order(child)
 
     def _take_forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self._table.forked(child)
@@ -94,9 +101,12 @@ class ChildProcesses:
             child.process.add_timer(again)
 
     def _report_failed_fork(self, child: ProcessEntry, error: OSError) -> None:
+        self._report_unforked(child, str(error))
+
+    def _report_unforked(self, child: ProcessEntry, why: str) -> None:
         # reported as an immediate end: its supervisor backs off and retries
         self._clean(child)
-        exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {error}")
+        exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {why}")
         self._loop.call_later(0.0, lambda: self._observer.exited(child, exited))
 
     def in_service(self, child: ProcessEntry) -> None:

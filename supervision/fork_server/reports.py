@@ -11,7 +11,16 @@ from typing import Final
 import msgspec
 
 from ..application import IncidentSink
-from ..process_messages import BY_ORDER, EXIT_EXCEPTION, FOUND, Cause, Exited, Started, ended_orderly
+from ..process_messages import (
+    BY_ORDER,
+    EXIT_EXCEPTION,
+    FOUND,
+    Cause,
+    Exited,
+    Started,
+    ended_orderly,
+    never_ran,
+)
 from ..protocol import FORK_SERVER
 from .loop import Loop
 from .process_entry import ProcessEntry
@@ -78,9 +87,9 @@ class Reports:
             self._incidents.closed(started, child.last_incident.age(time.monotonic()))
 
     def record(self, child: ProcessEntry, exited: Exited) -> None:
-        """Record the end of a process if it is an incident."""
+        """Record the end of a process if it is an incident. A fork that fails after a fault is part of that fault."""
         exited = as_recorded(child, exited)
-        if not is_incident(child, exited):
+        if not is_incident(child, exited) or (never_ran(exited) and child.last_incident.is_open):
             return
         child.last_incident.opened(exited.cause, time.monotonic())
         on = f" on {exited.message}" if exited.message else ""

@@ -15,10 +15,11 @@ from supervision import process_stat
 from supervision.fork_server.control import Control
 from supervision.fork_server.loop import Loop, ScheduledCall
 from supervision.fork_server.parts import ForkServerParts
+from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.process_table import ProcessTable
 from supervision.fork_server.processes import ChildProcesses
 from supervision.message import Message
-from supervision.process_messages import EXIT_EXCEPTION, Cause, Exited, Started
+from supervision.process_messages import EXIT_EXCEPTION, Cause, Exited, Started, never_ran
 from supervision.protocol import Done, Fault, Inject, RollingRestart
 from supervision.spec import ChildSpec
 from tests.support.present import present
@@ -147,3 +148,24 @@ def test_a_process_that_ends_by_itself_when_it_is_asked_to_has_its_own_cause() -
         assert one.child.state == "stopping"
         one.processes.reaped(process.pid, EXIT_EXCEPTION << 8)
     assert [exited.cause for exited in one.ends] == ["exception"]
+
+
+def test_an_actor_with_processes_that_cannot_be_killed_is_not_forked_until_one_of_them_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, loop = _OneChild(), Loop()
+    forked: list[ProcessEntry] = []
+    monkeypatch.setattr(one.processes, "_launcher", SimpleNamespace(order=forked.append))
+    monkeypatch.setattr(one.processes, "_loop", loop)
+    for pid in (PID, PID + 1):
+        one.has_process(pid)
+        one.processes._abandon(one.child)
+    one.processes.start(one.child)
+    loop.call_later(0.01, loop.stop)
+    loop.run()
+    refused = one.ends[-1]
+    assert (forked, one.child.alive, never_ran(refused)) == ([], False, True)
+    assert refused.detail == "fork: 2 of its processes wait in the kernel, and do not end on SIGKILL"
+    one.processes.reaped(PID, signal.SIGKILL)
+    one.processes.start(one.child)
+    assert forked == [one.child]

@@ -103,6 +103,23 @@ def test_the_time_without_service_counts_from_the_incident_also_after_a_fork_tha
     assert 0 <= closed[0] < 60
 
 
+def test_forks_that_fail_after_a_fault_are_no_faults_of_their_own() -> None:
+    opened: list[Exited] = []
+    incidents: Any = SimpleNamespace(flush=lambda: None, opened=opened.append, closed=lambda started, seconds: None)
+    loop: Any = SimpleNamespace(call_later=lambda seconds, call: None)
+    table: Any = {}
+    reports = Reports(loop, table, incidents)
+    child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy())
+    hang = Exited("a", 1, 100, 9, "hang")
+    reports.record(child, hang)
+    unforked = [Exited("a", number, 0, 70 << 8, "exit", "", "fork: no process") for number in (2, 3, 5)]
+    reports.record(child, unforked[0])
+    reports.record(child, unforked[1])
+    reports.started(child, Started("a", 4, 101, 0.1))
+    reports.record(child, unforked[2])
+    assert opened == [hang, unforked[2]]
+
+
 @pytest.mark.parametrize("connected", [True, False])
 @pytest.mark.parametrize("ordered_by", [1, 2])
 def test_a_connected_supervisor_gets_reports_of_the_processes_that_it_has_ordered(
