@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ..messaging.names import Names, NoSuchActor, PeerRefused, check_peer
 from ..messaging.wire import MAX_BYTES, Frame, WireError
 from ..protocol import FORK_SERVER
+from ..repeated_warnings import FrequentWarnings
 from .connection import ProcessConnection
 from .loop import Loop
 
@@ -25,6 +26,7 @@ class Listener:
     def __init__(self, loop: Loop, names: Names, received: Callable[[ProcessConnection, Frame], None]) -> None:
         """Raises OSError."""
         self._loop, self._names, self._received = loop, names, received
+        self._warnings = FrequentWarnings(log)
         self._connections: dict[ProcessConnection, None] = {}  # the one that was silent longest comes first
         self._listen()
 
@@ -73,11 +75,12 @@ class Listener:
         try:
             check_peer(sock)
         except (PeerRefused, OSError) as error:
-            log.warning("connection refused: %s", error)
+            self._warnings.warn("peer", f"connection refused: {error}")
             sock.close()
             return
         if len(self._connections) >= _MOST_CONNECTIONS:
-            log.warning("%d connections are open: the one that was silent longest is closed", len(self._connections))
+            text = f"{len(self._connections)} connections are open: the one that was silent longest is closed"
+            self._warnings.warn("too many", text)
             next(iter(self._connections)).close()
         self._connections[ProcessConnection(self._loop, sock, self._heard, self._forget, self._on_partial)] = None
 
@@ -94,5 +97,6 @@ class Listener:
         ceiling of its own, and is never replaced."""
         size = sum(connection.incomplete_bytes for connection in self._connections)
         if size > MAX_BYTES:
-            log.warning("connection refused: its incomplete large messages have %d bytes in all", size)
+            text = f"connection refused: its incomplete large messages have {size} bytes in all"
+            self._warnings.warn("incomplete", text)
             raise WireError(f"{size} bytes of incomplete messages")
