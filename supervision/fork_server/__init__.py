@@ -14,9 +14,10 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     process_table.py the entry of each name             processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child
     programs.py      children that are other programs   disposables.py   disposable processes: order, limits
-    disk_check.py    whether the disk of the incidents hangs
+    disk_check.py    whether the disk of the incidents hangs, asked by a disposable process
     disposable_process.py  one of them: its fork, its result
     child_checks.py  hung, too large                    probes.py        programs that do not answer
+    spare_descriptor.py  for these looks at processes
     starvation.py    silent, without a processor      oom_kills.py     killed by the kernel's OOM killer
     signals.py       the meaning of each signal         watchdog.py      messages to systemd
     titles.py        what `ps` shows                    socket_store.py  listening sockets that survive their actor

@@ -19,6 +19,7 @@ from .loop import Loop
 from .oom_kills import OomKills
 from .process_entry import ProcessEntry
 from .process_table import ProcessTable
+from .spare_descriptor import SpareDescriptor
 from .starvation import Starvation
 
 _MEMORY_SECONDS = 2.0
@@ -78,15 +79,24 @@ class Watch:
         self._lenient_until = 0.0
         self._delay = RecentDelay()
         self._silences, self._busy = Starvation(), Starvation()
+        self._spare = SpareDescriptor()
         loop.call_later(self._tick, self._check_all)
 
     def reschedule(self) -> None:
         """Policies have changed."""
         self._tick = tick_seconds(child.policy for child in self._table)
 
+    def fds(self) -> list[int]:
+        """The descriptors that every child closes."""
+        return self._spare.fds()
+
     def _check_all(self) -> None:
         self._loop.call_later(self._tick, self._check_all)
         logs.flush(due=True)
+        with self._spare.lent():
+            self._check_each()
+
+    def _check_each(self) -> None:
         now = time.monotonic()
         self._delay.add(now, now - self._last - self._tick)
         if now - self._last > self._tick + _LATE_SECONDS:

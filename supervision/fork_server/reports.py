@@ -79,6 +79,10 @@ class Reports:
         self._incidents.flush()
         self._loop.call_later(_FLUSH_SECONDS, self._flush)
 
+    def end(self) -> None:
+        """Write what waits, as far as the disk takes it."""
+        self._incidents.end()
+
     def started(self, child: ProcessEntry, started: Started) -> None:
         """The child is in service."""
         if not child.is_dynamic:

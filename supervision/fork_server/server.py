@@ -77,15 +77,14 @@ class ForkServer:
         )
         self._processes = processes = ChildProcesses(loop, table, context, self, oom_kills)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
-        watch = Watch(loop, table, processes.kill, oom_kills)
+        self._watch = watch = Watch(loop, table, processes.kill, oom_kills)
         parts = ForkServerParts(table, processes, self._disposables, self._lifecycle)
         policies = PolicyOrders(self._policies, table, watch.reschedule)
         self._control = control = Control(application, loop, parts, policies)
         self._listener = Listener(loop, directory.names, control.received)
         self._orders = Orders(parts, control)
-        self._incidents = application.incidents
-        self._reports = Reports(loop, table, self._incidents)
-        self._incidents.guard(DiskCheck(self._disposables.run, application.files.incidents))
+        self._reports = Reports(loop, table, application.incidents)
+        application.incidents.guard(DiskCheck(self._disposables.run, application.files.incidents))
         self._root = RootSupervision()
         self._warnings = RepeatedWarnings(log)
         ProgramProbes(loop, table, self._disposables.run, watch.end_hung, processes.kill)
@@ -96,7 +95,7 @@ class ForkServer:
         self._directory.watch(self._loop, self._run_directory_removed, self._names_changed)
         self._directory.watch_other_lock(self._loop, lambda path: DiskCheck(self._disposables.run, path, writes=False))
         self._loop.run()
-        self._incidents.end()
+        self._reports.end()
         return self._lifecycle.code
 
     def create_root(self) -> None:
@@ -133,7 +132,7 @@ class ForkServer:
     def private_fds(self) -> list[int]:
         """The descriptors that every child closes."""
         parts = (self._loop, self._directory, self._listener, self._disposables, self._table, self._sockets)
-        return [fd for part in parts for fd in part.fds()]
+        return [fd for part in (*parts, self._watch) for fd in part.fds()]
 
     def _start_root(self) -> None:
         root = self._table.get(ROOT)

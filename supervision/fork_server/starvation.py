@@ -31,11 +31,13 @@ class Starvation:
     def seconds(self, name: str, pid: int, since: float, now: float) -> float:
         """Seconds that the process has waited since the first question about the silence that began at `since`. The
         time between two questions counts, as far as it did not run, if it can run at the second one."""
-        used, before = process_stat.cpu_seconds(pid), self._samples.get(name)
+        state, used, before = process_stat.state(pid), process_stat.cpu_seconds(pid), self._samples.get(name)
         waited = 0.0
         if before is not None and (before.pid, before.since) == (pid, since):
             waited = before.waited
-            if process_stat.state(pid) == _RUNNABLE:
+            if not state:
+                return waited  # nothing of it can be read: the next sample counts from the last one that was
+            if state == _RUNNABLE:
                 waited += max(0.0, now - before.at - (used - before.used))
         self._samples[name] = _Sample(pid, since, now, used, waited)
         return waited
