@@ -46,10 +46,11 @@ incidents/            incident records, and the bounded file that holds them
 logs.py               logs in klog's text or JSON format, to stderr and to a file
 log_streams.py        the log's streams: stderr for all lines, or stdout for those that are not errors
 readable_texts.py     makes texts UTF-8: names of files that are not come with lone surrogates
-repeated_warnings.py  warnings about something that is retried: each is logged once, until it succeeds
+repeated_warnings.py  warnings that come again and again, each logged once, or once in a while
 documents/            reads one YAML or JSON document into plain data, within limits, and checks it against types
 unwritten_files.py    the files that this process could not write, for `supervise status`
 unfinished_files.py   the temporary files of atomic writes, and those that a killed writer left
+hanging_disks.py      looks at files, and writes the last ones, where the disk may hang
 state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
 
 From outside:

@@ -51,8 +51,9 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
         from actors.shared.config.flags.run_once import given_flags
         from actors.shared.config.start import refused_starts
         from actors.shared.config.start.start_records import last_of
+        from supervision.hanging_disks import hangs
 
-        record = None if arguments.run_dir else last_of(str(state_dir))
+        record = None if arguments.run_dir or hangs(state_dir) else last_of(str(state_dir))
         command = None if record is None else record.command
         refused = None if arguments.run_dir else refused_starts.last_of(run_dir)
         if refused is not None and refused.flags:

@@ -18,7 +18,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.commands import early_text
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.log_settings import set_logging
+from actors.shared.config.flags import parsing
 from actors.shared.config.flags.run_once import RUN_ONCE_FLAGS
+from actors.shared.config.loading import agent_flags
 from actors.shared.config.paths import default_policy_file, default_root_dir
 from actors.shared.config.start import refused_starts
 from actors.shared.config.start.steps import first_log_lines, prepare_host
@@ -30,11 +32,13 @@ from supervision.application import Application, LastSteps, ShownFiles
 from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
+from supervision.hanging_disks import HANGS, require_answer
 from supervision.incidents.incident_file import Incidents
 from supervision.incidents.spare_incidents import SPARE_NAME
 from supervision.spec import ChildSpec, Policy
 
 from . import memory_profile, start_checks
+from .remedies import HANGING_DISK
 from .validation import load_with_all, policies
 
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         if text is not None:
             sys.stdout.write(text)
             return 0
+        _require_disk(argv)
         application = _load_and_prepare(argv)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems], argv)
@@ -60,6 +65,16 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         return _refuse([str(error)], argv)
     refused_starts.forget(str(application.run_dir))
     return run(application, lambda why: refused_starts.record(argv, [why]))
+
+
+def _require_disk(argv: Sequence[str]) -> None:
+    """Raises _Refused if the disk of --root-dir hangs: nobody could end a start that waits for it, and a service
+    manager tries again."""
+    root_dir = agent_flags(parsing.parse(argv).values, os.getcwd())["root-dir"]
+    try:
+        require_answer(Path(root_dir, "troupelet"), writes=True)
+    except TimeoutError:
+        raise _Refused(f"--root-dir: {root_dir}: {HANGS}: {HANGING_DISK}") from None
 
 
 def _load_and_prepare(argv: Sequence[str]) -> Application:

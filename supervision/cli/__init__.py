@@ -16,7 +16,6 @@ log_sources.py     where the log of an agent is: its log file, the file that tak
 log_times.py       when the lines of a log were written, in either format of `supervision.logs`
 logs.py            `supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log
 parser.py          the parser of `supervise` and of each subcommand
-patience.py        looks at files that may be on a disk that hangs
 policy.py          `supervise policy`: the policies in force (`show`), and all errors of a policy file before it is used
 signals.py         which processes a signal has stopped
 status.py          `supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code

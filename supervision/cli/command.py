@@ -14,6 +14,7 @@ from .. import time_scale
 from ..client import Client
 from ..documents.suggestions import close_to, hint_of
 from ..errors import AskError, NotRunning
+from ..hanging_disks import require_answer
 from ..message import Message
 from ..messaging.names import PeerRefused
 from ..process_stat import is_alive, is_stopped
@@ -136,8 +137,10 @@ class Context:
 
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
+        path = self.files.lock or self.files.run_dir / "lock"
         try:
-            text = (self.files.lock or self.files.run_dir / "lock").read_text()
+            require_answer(path)
+            text = path.read_text()
             pid = int(text.partition("\n")[0])
         except (OSError, ValueError):
             return 0

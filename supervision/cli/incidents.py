@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from ..incidents.incident import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from ..hanging_disks import require_answer
+from ..incidents.incident import GetUnwrittenIncidents, Incident, IncidentHistory, UnwrittenIncidents, read
 from ..incidents.incident_file import MAX_BYTES
 from ..incidents.spare_incidents import SPARE_NAME, SpareIncidents, incident_id
 from ..protocol import FORK_SERVER, Tree
@@ -59,13 +60,19 @@ def run(context: Context) -> int:
 def _recorded(context: Context, path: Path, tree: Tree | None) -> _Recorded:
     """Raises CommandError if the file cannot be read, or no agent has ever run here."""
     file: str = context.arguments.file
+    waiting = unwritten(context) if tree else UnwrittenIncidents()
     try:
+        require_answer(path)
         if (file or not tree) and not path.exists():
             _refuse_absent(context, path)
         reading = read(path)
+    except TimeoutError as error:
+        if tree is None:
+            raise _unreadable(context, path, error) from None
+        print(f"supervise: {path} cannot be read: {error.strerror}", file=sys.stderr)  # noqa: T201
+        reading = IncidentHistory([], 0)
     except OSError as error:
         raise _unreadable(context, path, error) from None
-    waiting = unwritten(context) if tree else UnwrittenIncidents()
     spare = SpareIncidents(None if tree or file else context.files.run_dir / SPARE_NAME)
     return _Recorded([*reading.incidents, *waiting.incidents, *spare.kept(path)], reading.damaged, waiting)
 

@@ -9,14 +9,13 @@ from typing import Final
 
 import msgspec
 
+from ..hanging_disks import ANSWER_SECONDS, HANGS
 from ..process_messages import DisposableResult, RunDisposable
 from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 
-_SECONDS: Final = 3.0
-HANGS: Final = "the disk does not answer"
-_TOUCH: Final = "supervision.fork_server.disk_check:touch"
-_LOOK: Final = "supervision.fork_server.disk_check:look"
+_TOUCH: Final = "supervision.hanging_disks:touch"
+_LOOK: Final = "supervision.hanging_disks:look"
 
 Guard = Callable[[Callable[[str], None]], None]
 """Calls with the reason not to use a disk now, later; '' if it answers."""
@@ -34,23 +33,9 @@ class DiskCheck:
     def __call__(self, answer: Callable[[str], None]) -> None:
         """`answer` gets the reason not to write now; '' if the disk answers, also with an error, or if no process can
         be made: what is wrong then, the writer finds."""
-        order = RunDisposable(function=self._function, arguments=self._arguments, deadline=scaled(_SECONDS))
+        order = RunDisposable(function=self._function, arguments=self._arguments, deadline=scaled(ANSWER_SECONDS))
         self._run(FORK_SERVER, order, lambda result: answer("" if _has_answered(result) else HANGS))
 
 
 def _has_answered(result: DisposableResult) -> bool:
     return not result.timed_out and (not result.kind or result.errno != 0)
-
-
-def look(path: str) -> None:
-    """Look at the file. Raises OSError."""
-    os.stat(path)
-
-
-def touch(path: str) -> None:
-    """Change the time of the nearest directory above the file. On a disk that hangs that waits as a write does. Raises
-    OSError."""
-    directory = os.path.dirname(os.path.realpath(path))
-    while not os.path.isdir(directory):
-        directory = os.path.dirname(directory)
-    os.utime(directory)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ..hanging_disks import ANSWER_SECONDS, Hangs, in_time, require_answer
 from ..process_stat import is_alive
 from ..protocol import FORK_SERVER
 from ..time_scale import scaled
@@ -29,7 +30,9 @@ class AlreadyRunning(Exception):
 
 
 def holder_of(directory: Path) -> int:
-    """The pid of the agent that holds the directory's lock; 0 if it is free, or its holder is gone. Raises OSError."""
+    """The pid of the agent that holds the directory's lock; 0 if it is free, or its holder is gone. Raises OSError,
+    also if its disk hangs."""
+    require_answer(directory)
     try:
         fd = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -45,11 +48,15 @@ def holder_of(directory: Path) -> int:
 
 
 class Lock:
-    """The held lock. Releasing it removes the file."""
+    """The held lock. Releasing it removes the file. Neither waits for a disk that hangs."""
 
-    def __init__(self, directory: Path) -> None:
-        """Raises AlreadyRunning, naming the pid that holds it; OSError."""
+    def __init__(self, directory: Path, *, makes: bool = False) -> None:
+        """`makes`: the directory, with mode 0700, if it is missing. Raises AlreadyRunning, naming the pid that holds
+        it; OSError, also if the disk hangs."""
         self.path = directory / "lock"
+        require_answer(self.path, writes=True)
+        if makes:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         started_at, janitor, tries = time.monotonic(), 0, 0
         while not self._try():
             holder, tries = _pid_in(self.path), tries + 1
@@ -108,12 +115,23 @@ class Lock:
         except FileNotFoundError:
             return False
 
+    def rename_janitor(self, pid: int) -> None:
+        """Write the pid of the next janitor, as `name_janitor` does, while the agent runs: its disk may hang by now."""
+        with suppress(OSError, Hangs):
+            in_time(lambda: self.name_janitor(pid), type(None), ANSWER_SECONDS)
+
     def release(self) -> None:
-        with suppress(OSError):  # a read-only disk keeps the file, which locks nothing once its descriptor is closed
-            if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
-                self.path.unlink(missing_ok=True)
+        """Remove the file and let the lock go. A file that stays, as on a disk that is read-only or hangs, locks
+        nothing once its descriptor is closed. Who still waits for that disk, to remove it, holds the lock until
+        then."""
+        with suppress(OSError, Hangs):
+            in_time(self._remove, type(None), ANSWER_SECONDS)
         for fd in self.fds:
             os.close(fd)
+
+    def _remove(self) -> None:
+        if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
+            self.path.unlink(missing_ok=True)
 
 
 def _opened(path: Path, into: list[int]) -> int:

@@ -36,8 +36,7 @@ class RunDirectory:
         try:
             # the locks come first: the janitor of a killed agent holds them while it removes files
             for directory in dict.fromkeys((lock_dir or path, path)):
-                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._locks.append(Lock(directory))
+                self._locks.append(Lock(directory, makes=True))
         except (AlreadyRunning, OSError):
             self._release()
             raise
@@ -59,11 +58,8 @@ class RunDirectory:
         that it runs before that. Raises OSError."""
         paths = [self.names.path, *(lock.path for lock in self._locks)]
         self._janitor = Janitor(paths, [fd for lock in self._locks for fd in lock.fds], when_killed)
-        self._name_janitor(self._janitor)
-
-    def _name_janitor(self, janitor: Janitor) -> None:
         for lock in self._locks:
-            lock.name_janitor(janitor.pid)
+            lock.name_janitor(self._janitor.pid)
 
     def reaped(self, pid: int, loop: Loop) -> bool:
         """Returns whether that process was the janitor; if so, a new one starts."""
@@ -77,7 +73,8 @@ class RunDirectory:
     def _restart(self, janitor: Janitor, loop: Loop) -> None:
         try:
             janitor.start()
-            self._name_janitor(janitor)
+            for lock in self._locks:
+                lock.rename_janitor(janitor.pid)
         except OSError as error:
             log.error("no janitor: %s", error)
             loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))

@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..errors import error_reason
+from ..hanging_disks import ANSWER_SECONDS, Hangs, in_time
 from ..process_messages import Exited, Started
 from .incident import Incident, UnwrittenIncidents, incident_of, older
 from .spare_incidents import SpareIncidents
@@ -126,9 +127,11 @@ class Incidents:
             self.write()
 
     def end(self) -> None:
-        """Write what waits, unless the last write failed."""
-        if not self._error:
-            self.write()
+        """Write what waits, unless the last write failed, and wait for no disk that hangs: the spare file has it."""
+        if self._error or not (self._unwritten or self._fills):
+            return
+        with suppress(OSError, Hangs):
+            in_time(self.write, type(None), ANSWER_SECONDS)
 
     def _fail(self, error: str) -> None:
         self._failing_since = self._failing_since if self._error else self._clock()

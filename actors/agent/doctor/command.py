@@ -15,7 +15,7 @@ import msgspec
 
 from actors.agent.inspection.questions import list_pods
 from actors.agent.read_only_disk import is_read_only
-from actors.agent.remedies import RESTART
+from actors.agent.remedies import HANGING_DISK, RESTART
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
@@ -33,6 +33,7 @@ from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, remedy_as_typed
 from supervision.errors import error_text
+from supervision.hanging_disks import hangs, require_answer
 from supervision.protocol import Tree, Trouble
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks, shared_runtime
@@ -115,6 +116,26 @@ def findings(context: Context) -> Iterator[Finding]:
         running = tree is not None
     if tree is not None:
         yield from agent_checks.tree(tree, stopped_by_signal(tree.actors))
+    root_dir = context.arguments.root_dir
+    yield from _disk(root_dir)
+    if hangs(root_dir):
+        yield unknown("host", "configuration, host and certificates are not checked: that would never end")
+    else:
+        yield from _files_and_host(context, tree, running=running)
+    if tree is not None:
+        yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
+        yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
+
+
+def _disk(root_dir: str) -> Iterator[Finding]:
+    try:
+        require_answer(Path(root_dir, "troupelet"), writes=True)
+    except TimeoutError as error:
+        yield failure("disk", f"{root_dir}: {error.strerror}: no pod starts, and nothing is recorded", HANGING_DISK)
+
+
+def _files_and_host(context: Context, tree: Tree | None, *, running: bool) -> Iterator[Finding]:
+    """`running`: an agent runs, though it may not answer."""
     flagz = _flagz(context, tree)
     words = _words(context, tree, flagz)
     last = None if context.arguments.flags or tree is not None else context.files.last_start()
@@ -137,9 +158,6 @@ def findings(context: Context) -> Iterator[Finding]:
         )
         if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
             yield from _run_check("API server", lambda: _cluster(agent, running=running))
-    if tree is not None:
-        yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
-        yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
 
 
 def _configuration(

@@ -30,7 +30,7 @@ from actors.shared.linux.presence import is_missing
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import Reason
-from supervision.cli.patience import Hangs
+from supervision.hanging_disks import Hangs
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from supervision.cli.patience import Hangs, in_time
+from supervision.hanging_disks import Hangs, in_time
 
 
 def test_the_value_of_a_look_is_its_answer():
@@ -22,6 +22,11 @@ def test_a_look_that_hangs_is_given_up():
     finally:
         os.close(read)
         os.close(write)
+
+
+def test_a_look_that_cannot_be_ended_keeps_no_stream_of_the_command_open():
+    streams = in_time(lambda: [os.readlink(f"/proc/self/fd/{stream}") for stream in (0, 1, 2)], list[str])
+    assert streams == [os.devnull] * 3
 
 
 def test_a_look_that_ends_without_an_answer_is_an_error():

@@ -52,7 +52,7 @@ def record(argv: Sequence[str], problems: Sequence[str]) -> None:
         values = agent_flags(parsed.values, place)
         root_dir = os.path.normpath(values["root-dir"])
         run_dir = str(values["run-dir"] or run_dir_of(root_dir))
-        if any(holder_of(Path(directory)) for directory in (run_dir, state_dir_of(root_dir))):
+        if any(_is_held(directory) for directory in (run_dir, state_dir_of(root_dir))):
             return
         flags = given_flags(tuple(flags_as_given(parsed.written, values)))
         said = tuple(problem[:_LONGEST] for problem in problems[:_MOST_PROBLEMS])
@@ -72,6 +72,15 @@ def last_of(run_dir: str) -> RefusalRecord | None:
         return decode_versioned(read_private(file_of(run_dir)), RefusalRecord, 1)
     except (OSError, DamagedError):
         return None
+
+
+def _is_held(directory: str) -> bool:
+    """Whether an agent runs there; not if its disk hangs: one that runs holds its run directory, too. Raises
+    OSError."""
+    try:
+        return bool(holder_of(Path(directory)))
+    except TimeoutError:
+        return False
 
 
 def _file(run_dir: str) -> StateFile[RefusalRecord]:

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from supervision.fork_server import disk_check
-from supervision.fork_server.disk_check import HANGS, DiskCheck
+from supervision import hanging_disks
+from supervision.fork_server.disk_check import DiskCheck
+from supervision.hanging_disks import HANGS
 from supervision.process_messages import DisposableResult, RunDisposable
 
 
@@ -38,5 +39,5 @@ def test_a_disk_hangs_when_its_check_does_not_end(result: DisposableResult, erro
 
 
 def test_the_check_changes_no_file_and_makes_no_directory(tmp_path: Path) -> None:
-    disk_check.touch(str(tmp_path / "state" / "incidents.jsonl"))
+    hanging_disks.touch(str(tmp_path / "state" / "incidents.jsonl"))
     assert list(tmp_path.iterdir()) == []
