@@ -87,17 +87,18 @@ class Spoiled:
         pods, nodes, loops = len(site.pods.events), len(site.nodes.events), site.restarts()[f"default/{LOOP}"]
         old, new, job = self._old, self._next(), self._next()
         filler = self.site.node.home / "root" / "filler"
-        self._runtime.order(Order(case.method, case.mode, case.code, str(filler)))
+        order = Order(case.method, case.mode, case.code, str(filler))
+        self._runtime.order(order)
         site.create(
             pod(new, container("main", readinessProbe=PROBE), initContainers=[container("init", "true")]),
             pod(job, container("main", "true"), restartPolicy="Never"),
         )
         site.delete(old)
         time.sleep(SECONDS)
-        met = self._runtime.order(Order()).met
+        node.until(lambda: self._runtime.order(order).met > 0, "a call meets the fault")
+        self._runtime.order(Order())
         filler.unlink(missing_ok=True)
         self._old = new
-        assert met, "no call met the fault"
         site.wait_pods_ready(new, *STEADY)
         assert site.wait_phase(job, "Succeeded")
         site.wait_no_pod(old)
