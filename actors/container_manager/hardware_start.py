@@ -18,6 +18,7 @@ from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.booleans import TRUE
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.validation.cpu_policy_checks import unsupported_options
+from actors.shared.config.validation.memory_policy_checks import reserved_memory_conflict
 from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cpu_list import parse_cpu_list
@@ -153,24 +154,10 @@ def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> d
             raise StateError(f"{text} that does not exist on this machine")
         of_node = by_node.setdefault(one.numaNode, {})
         of_node |= {kind: ceil(quantity.parse(amount)) for kind, amount in one.limits.items()}
-    sums: dict[str, int] = {MEMORY: 0}
-    for amounts in by_node.values():
-        for kind, size in amounts.items():
-            sums[kind] = sums.get(kind, 0) + size
-    expected = {MEMORY: unallocatable_memory(config, sum(node.memory[MEMORY] for node in machine.nodes))}
-    for kind, size in sums.items():
-        if size != expected.get(kind, 0):
-            text = f'the total amount "{_quantity_text(size)}" of type "{kind}" is not equal to the value'
-            raise StateError(f'{text} "{_quantity_text(expected.get(kind, 0))}" determined by Node Allocatable feature')
-    if not sums[MEMORY]:
-        raise StateError("[memorymanager] you should specify the system reserved memory")
+    total = sum(node.memory[MEMORY] for node in machine.nodes)
+    if conflict := reserved_memory_conflict(config, unallocatable_memory(config, total)):
+        raise StateError(conflict)
     return by_node
-
-
-def _quantity_text(size: int) -> str:
-    """The bytes as the API writes a quantity."""
-    units = ((60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki"))
-    return next((f"{size >> bits}{suffix}" for bits, suffix in units if size and size % (1 << bits) == 0), str(size))
 
 
 def _read_state(

@@ -15,7 +15,7 @@ from actors.shared.config.fields import names, tls
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.version import PREVIOUS_MINOR
 
-from . import cpu_policy_checks, node_checks, resource_checks
+from . import cpu_policy_checks, memory_policy_checks, node_checks, resource_checks
 from .rule_kinds import Rule, ValidationContext, across, at_least, between, check, each, gate, one_of, positive
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -119,6 +119,8 @@ RULES: Final[tuple[Rule, ...]] = (
          resource_checks.wrong_cpu_option),
     positive("cpuManagerReconcilePeriod", "s"),
     one_of("memoryManagerPolicy", "None", "Static"),
+    Rule("memoryManagerPolicy", "Static needs a reservedMemory that is kubeReserved, systemReserved and the hard "
+         "threshold memory.available together", memory_policy_checks.memory_policy),
     each("reservedMemory", "must be quantities above 0 of memory and hugepages-<size>, once for each NUMA node",
          resource_checks.wrong_memory_reservation),
     one_of("topologyManagerPolicy", "none", "best-effort", "restricted", "single-numa-node"),

@@ -28,6 +28,7 @@ def problems(fields, context=V2):
 
 
 GATES = "featureGates"
+PINNED = {"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "100Mi"}}
 STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}
 HOLDS = [
     {"address": "::"}, {"healthzBindAddress": "127.0.0.2"},
@@ -58,6 +59,8 @@ HOLDS = [
     {**STATIC, "cpuManagerPolicyOptions": {"full-pcpus-only": "true"}},
     {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "cpuManagerPolicyOptions": {"full-pcpus-only": "T",
     "strict-cpu-reservation": "0"}},
+    {**PINNED, "kubeReserved": {"memory": "28Mi"}, "reservedMemory": [{"numaNode": 0, "limits": {"memory": "128Mi"}}]},
+    {**PINNED, "evictionHard": {"memory.available": "5%"}},
     {**STATIC, "systemReserved": {"cpu": "1m"}, "kubeReserved": {"memory": "1Gi"}},
     {**STATIC, "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true",
     "distribute-cpus-across-numa": "false"}, "topologyManagerPolicy": "single-numa-node"},
@@ -65,7 +68,7 @@ HOLDS = [
     {**STATIC, "cpuManagerPolicyOptions": {"align-by-socket": "true", "distribute-cpus-across-numa": "true"},
      GATES: {"CPUManagerPolicyAlphaOptions": True}},
     {**STATIC, "cpuManagerPolicyOptions": {"align-by-socket": "true"}, GATES: {"CPUManagerPolicyAlphaOptions": True}},
-    {"memoryManagerPolicy": "Static"}, {"reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi",
+    {"reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi",
     "hugepages-2Mi": 5}}]},
     {"topologyManagerPolicy": "single-numa-node"}, {"topologyManagerScope": "pod"},
     {"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true", "max-allowable-numa-nodes": "8"}},
@@ -162,6 +165,12 @@ BREAKS = [
     ("cpuCFSQuotaPeriod", {"cpuCFSQuotaPeriod": "1.1s"}), ("cpuCFSQuotaPeriod", {"cpuCFSQuotaPeriod": "0s"}),
     ("cpuCFSQuotaPeriod", {"cpuCFSQuotaPeriod": "50ms", GATES: {"CustomCPUCFSQuotaPeriod": False}}),
     ("cpuManagerPolicy", {"cpuManagerPolicy": "Static"}),
+    ("memoryManagerPolicy", PINNED),
+    ("memoryManagerPolicy", {**PINNED, "evictionHard": {"memory.available": "0%"}}),
+    ("memoryManagerPolicy", {**PINNED, "systemReserved": {"memory": "1Gi"}, "reservedMemory": [{"numaNode": 0,
+     "limits": {"memory": "1Gi"}}]}),
+    ("memoryManagerPolicy", {**PINNED, "reservedMemory": [{"numaNode": 0, "limits": {"memory": "100Mi",
+     "hugepages-2Mi": "2Mi"}}]}),
     ("cpuManagerPolicy", {"cpuManagerPolicy": "static"}),
     ("cpuManagerPolicy", {**STATIC, "kubeReserved": {"cpu": "0", "memory": "1Gi"}}),
     ("cpuManagerPolicyOptions", {"cpuManagerPolicyOptions": {"full-pcpus-only": "false"}}),
