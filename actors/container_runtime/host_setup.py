@@ -6,19 +6,20 @@ Idempotent; runs at each start, before the tree. It does not disturb running con
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from supervision.errors import error_text
-from supervision.state_file import set_aside, write_private
+from supervision.state_file import NotAFileError, read_private, set_aside, write_private
 
 from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
 from .host import RuntimeHost, look
 from .instance import ManagedRuntime
 
-_FORWARDING: Final = ("/proc/sys/net/ipv4/ip_forward", "1")
-_BRIDGED: Final = ("/proc/sys/net/bridge/bridge-nf-call-iptables", "1")
+_FORWARDING: Final = ("net/ipv4/ip_forward", "1")
+_BRIDGED: Final = ("net/bridge/bridge-nf-call-iptables", "1")
 """Only there with the br_netfilter module; without it host ports do not reach pods on the same bridge."""
 _LOG_BYTES: Final = 10 * 2**20
 
@@ -39,7 +40,7 @@ def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = Fals
         _put_network(instance, host, cluster=cluster, pod_cidr=pod_cidr)
         _rotate(instance.log_file)
         _set(*_FORWARDING)
-        if os.path.exists(_BRIDGED[0]):
+        if os.path.exists(f"/proc/sys/{_BRIDGED[0]}"):
             _set(*_BRIDGED)
     except (OSError, network.NoFreeNetwork) as error:
         raise RuntimeSetupError(f"the managed container runtime cannot be prepared: {error_text(error)}") from error
@@ -77,8 +78,9 @@ def put(path: str, text: str, via: str = "") -> bool:
     """
     target = Path(path)
     content = text.encode()
-    if target.is_file() and target.read_bytes() == content:
-        return False
+    with suppress(FileNotFoundError, NotAFileError):
+        if read_private(target) == content:
+            return False
     write_private(target, content, staging=Path(via) if via else None)
     return True
 
@@ -145,7 +147,7 @@ def _subnet_in_use(subnet: str, reason: str) -> RuntimeSetupError:
 
 def _subnets(file: str) -> list[str]:
     try:
-        return network.subnets_of(Path(file).read_bytes())
+        return network.subnets_of(read_private(file))
     except FileNotFoundError:
         return []
 
@@ -165,7 +167,6 @@ def _rotate(log_file: str) -> None:
         log.rename(f"{log_file}.1")
 
 
-def _set(path: str, value: str) -> None:
-    file = Path(path)
-    if file.read_text().strip() != value:
-        file.write_text(value)
+def _set(name: str, value: str) -> None:
+    if Path(f"/proc/sys/{name}").read_text().strip() != value:
+        Path(f"/proc/sys/{name}").write_text(value)
