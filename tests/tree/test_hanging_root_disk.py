@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.linux import mount_calls
 from supervision.fork_server.lock import Lock, holder_of
 from tests.support.agent_command import SOURCES, START
+from tests.support.dead_mounts import mount_dead
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.hung_mount import hung_mount, is_possible
 
@@ -53,6 +55,16 @@ def test_commands_do_not_wait_for_the_disk(tmp_path: Path, command: str) -> None
         done = supervise(command, "--root-dir", str(tmp_path / "root"))
     assert done.returncode
     assert SAID in done.stdout + done.stderr or command == "status"
+
+
+def test_the_doctor_names_a_disk_that_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    mount_dead(str(tmp_path / "root"))
+    try:
+        done = supervise("doctor", "--root-dir", str(tmp_path / "root"))
+    finally:
+        mount_calls.umount(str(tmp_path / "root"), mount_calls.MNT_DETACH)
+    assert f"FAIL  disk: {tmp_path}/root: Transport endpoint is not connected" in done.stdout
 
 
 def test_the_agent_is_not_started_on_it(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shlex
 import sys
@@ -32,7 +34,7 @@ from supervision.cli.document import document_text
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, remedy_as_typed
-from supervision.errors import error_text
+from supervision.errors import error_reason, error_text
 from supervision.hanging_disks import hangs, require_answer
 from supervision.protocol import Tree, Trouble
 
@@ -45,6 +47,8 @@ _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z
 """The first flag, field or gate of a list in a warning."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
 """If one of these fields has a problem, the problem is reported already and the cluster is not asked."""
+_BROKEN: Final = frozenset({errno.EIO, errno.ENOTCONN, errno.ESTALE, errno.ENXIO})
+"""The errors of a disk, or of a server of files, and not of who may look."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
 
 
@@ -132,6 +136,13 @@ def _disk(root_dir: str) -> Iterator[Finding]:
         require_answer(Path(root_dir, "troupelet"), writes=True)
     except TimeoutError as error:
         yield failure("disk", f"{root_dir}: {error.strerror}: no pod starts, and nothing is recorded", HANGING_DISK)
+        return
+    try:
+        os.stat(root_dir)
+    except OSError as error:
+        if error.errno in _BROKEN:
+            text = f"{root_dir}: {error_reason(error)}: no pod starts, and nothing is recorded"
+            yield failure("disk", text, "dmesg | tail: mend the disk, or its server, and mount it again")
 
 
 def _files_and_host(context: Context, tree: Tree | None, *, running: bool) -> Iterator[Finding]:
