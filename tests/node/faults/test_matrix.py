@@ -4,7 +4,8 @@ agent keeps. After each the invariants hold that concern a node with static pods
 - a running container is not ended, its restart count stays, and no container runs twice;
 - another pod starts, and one that is withdrawn leaves no container, no mount and no files;
 - each fault has one incident that names its actor and cause, and there are no others;
-- nothing is left of ended processes, the others have no more descriptors, and all of the tree is in service.
+- nothing is left of ended processes, the others have no more descriptors, all of the tree is in service, and it takes
+  no more memory than before.
 
 Faults of single actors are in test_each_actor, a full disk is in test_full_disk, the API server's in joined/."""
 
@@ -36,6 +37,8 @@ YEAR: Final = 365.25 * DAY
 RUN_SIZE: Final = "4m"
 RUN_FILES: Final = 1000
 SPARE_DESCRIPTORS: Final = 3
+GROWTH: Final = 1.15
+"""So much more memory the tree may take after a fault: processes that were replaced share other pages than before."""
 PROBED: Final = """\
     readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}
 """
@@ -95,7 +98,7 @@ class Invariants:
         node.add(old)
         node.wait_running(old)
         before, known = {name: node.running()[name] for name in STEADY}, len(node.incidents())
-        descriptors = _descriptors(node)
+        descriptors, memory = _descriptors(node), _memory(node)
         uid = _uid(node, old)
         try:
             expected = fault()
@@ -116,6 +119,7 @@ class Invariants:
         node.withdraw(new)
         node.wait_gone(new)
         node.until(lambda: not _grown(descriptors, _descriptors(node)), "no descriptor is left open")
+        node.until(lambda: _memory(node) <= GROWTH * memory, "no memory is kept")
 
 
 def _descriptors(node: JumpyNode) -> dict[tuple[str, int], list[str]]:
@@ -130,6 +134,11 @@ def _open_in(pid: int) -> list[str]:
             with suppress(OSError):
                 found.append(str(entry.readlink()))
     return found
+
+
+def _memory(node: JumpyNode) -> int:
+    """Bytes of the agent's own processes; a runtime keeps what it likes."""
+    return sum(one.memory_bytes for one in node.tree().actors if one.kind != "program")
 
 
 def _grown(before: dict[tuple[str, int], list[str]], now: dict[tuple[str, int], list[str]]) -> dict[str, list[str]]:
