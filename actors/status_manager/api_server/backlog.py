@@ -21,6 +21,8 @@ GATHER_SECONDS: Final = 0.5
 write costs the server, its watchers and the node."""
 POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=10.0, free=0)
 """At most the period (syncPeriod) in which the kubelet writes all again: an outage may show as an error of each pod."""
+REFUSED_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
+"""Of a mirror that the server refuses: the kubelet creates it with its pod's next synchronization (syncFrequency)."""
 UNREACHABLE_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
 
@@ -44,6 +46,8 @@ class Pause(msgspec.Struct, frozen=True):
     at_least: float = 0.0
     """The pause that the server asks for (Retry-After)."""
     at_most: float = 3600.0
+    policy: BackoffPolicy = POD_POLICY
+    """While the server answers."""
 
     def of(self, failures: Backoff, policy: BackoffPolicy) -> float:
         return min(self.at_most, max(self.at_least, failures.pause(policy, self.rng)))
@@ -107,8 +111,8 @@ class StatusBacklog:
     def failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
         """Retry this pod after a growing pause, which is returned. Other pods do not wait."""
         self._in_flight.discard(key)
-        failures = self._failures[key] = self._failures.get(key, Backoff()).failed(POD_POLICY)
-        seconds = pause.of(failures, POD_POLICY)
+        failures = self._failures[key] = self._failures.get(key, Backoff()).failed(pause.policy)
+        seconds = pause.of(failures, pause.policy)
         self.add(key, priority, now)
         self._waiting[key].not_before = now + seconds
         return seconds

@@ -14,8 +14,8 @@ from supervision.actor import Actor, Timer
 from ..pods.pod_table import PodTable
 from ..times import PodStatusClocks
 from .api_calls import NODE_MISSING, ApiCalls
-from .backlog import Pause, StatusBacklog
-from .steps import PatchStatus, Step, next_step
+from .backlog import POD_POLICY, REFUSED_POLICY, Pause, StatusBacklog
+from .steps import CreateMirror, PatchStatus, Step, next_step
 
 NODE_SECONDS: Final = 0.5
 """Seconds; a node that is about to register soon exists."""
@@ -115,7 +115,9 @@ class StatusWriter:
 
     def _schedule_retry(self, key: str, step: Step, answer: ApiAnswer) -> None:
         at_most = NODE_SECONDS if answer.reason == NODE_MISSING else MAX_SECONDS
-        pause = Pause(self._clocks.random, answer.retry_after, at_most)
+        refused = isinstance(step, CreateMirror) and 400 <= answer.status < 500
+        policy = REFUSED_POLICY if refused else POD_POLICY
+        pause = Pause(self._clocks.random, answer.retry_after, at_most, policy)
         if answer.status in UNREACHABLE and answer.reason != NODE_MISSING:
             seconds = self.backlog.server_failed(key, step.priority, self._now(), pause)
             key = ""

@@ -64,6 +64,23 @@ async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path: Path, f
         assert store.find("p")["status"]["phase"] == "Running"
 
 
+@pytest.mark.parametrize("code", [403, 409, 500])
+async def test_a_status_that_fails_for_long_is_there_ten_seconds_after_the_errors_end(
+    tmp_path: Path, code: int
+) -> None:
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        store.fault("status", code=code)
+        await harness.deliver(seen(bound))
+        await harness.advance(600.0)
+        assert store.find("p")["status"]["phase"] == "Pending"
+        store.faults.clear()
+        await harness.advance(10.0)
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
 @pytest.mark.parametrize(("code", "subject"), [(403, "pod p_n"), (502, "all pods"), (503, "all pods")])
 async def test_a_failure_is_logged_once_until_it_is_another_one_or_is_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: int, subject: str
