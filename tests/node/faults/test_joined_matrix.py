@@ -33,6 +33,8 @@ from tests.support.kept_files import kept_files, rows_of
 from tests.support.real_cluster import RealCluster
 from tests.support.runtime import RealRuntime
 
+pytestmark = pytest.mark.slow
+
 LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 STEADY: Final = ("steady-a", "steady-b")
 LEASE_SECONDS: Final = 40.0

@@ -26,6 +26,8 @@ from tests.support.cri_proxy.runtime import ProxiedRuntime
 from tests.support.joined import Joined, container, joined, pod, status
 from tests.support.runtime import RealRuntime
 
+pytestmark = pytest.mark.slow
+
 NAME: Final = "spoiled"
 STEADY: Final = ("steady-a", "steady-b")
 LOOP: Final = "loop"
