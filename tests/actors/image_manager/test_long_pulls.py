@@ -48,17 +48,20 @@ def reasons(harness: Harness, field: str = ALWAYS.field) -> list[str]:
 
 def test_the_pulls_that_a_pod_waits_for_are_told(fake: FakeRuntime) -> None:
     async def story(harness: Harness, fake: FakeRuntime) -> None:
-        other = msgspec.structs.replace(ALWAYS, uid="other", image="docker.io/library/other:1")
+        other, held = msgspec.structs.replace(ALWAYS, uid="other", image="docker.io/library/other:1"), asyncio.Event()
+        fake.faults.clear()
+        fake.faults.add("PullImage", Fault(held=held))
         asking = [asyncio.ensure_future(harness.ask(one, timeout=10)) for one in (ALWAYS, other)]
 
         async def pending(uid: str) -> list[tuple[str, int | None]]:
             found = await harness.deliver(GetPendingImages(uid))
             return [(one.name, one.before) for one in found.images]
 
-        while await pending(ALWAYS.uid) != [(ALWAYS.image, None)]:
+        both = [(ALWAYS.image, None)], [(other.image, 1)]
+        while (await pending(ALWAYS.uid), await pending(other.uid)) != both:
             await asyncio.sleep(0)
-        assert await pending(other.uid) == [(other.image, 1)]
         assert await pending("third") == []
+        held.set()
         await asyncio.gather(*asking)
         assert await pending(ALWAYS.uid) == await pending(other.uid) == []
 
