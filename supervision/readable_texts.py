@@ -11,6 +11,14 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 UNREADABLE_CHARACTER: Final = "\ufffd"
 
 
+def packed(value: Any) -> bytes:
+    """The value as msgpack. Lone surrogates in its texts are replaced."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:  # the name of somebody's file
+        return msgspec.msgpack.encode(readable(value))
+
+
 def readable(value: Any) -> Any:
     """The same value with UNREADABLE_CHARACTER for each lone surrogate, in all its parts."""
     if isinstance(value, str):

@@ -12,6 +12,7 @@ from .. import logs
 from ..class_names import load
 from ..errors import UNREADABLE, error_text
 from ..process_messages import DisposableResult, RunDisposable
+from ..readable_texts import packed
 from .fork import fork
 
 
@@ -56,16 +57,12 @@ def _perform(order: RunDisposable, output: int) -> None:
     """Runs in the child."""
     try:
         function = load(order.function)
-        outcome = _Outcome(_encode(function(**msgspec.msgpack.decode(order.arguments))))
+        outcome = _Outcome(packed(function(**msgspec.msgpack.decode(order.arguments))))
     except BaseException as error:  # noqa: BLE001 - it is the result
         number = error.errno if isinstance(error, OSError) else None
         outcome = _Outcome(failure=_Failure(type(error).__name__, error_text(error), number or 0))
-    data = memoryview(_encode(outcome))
+    data = memoryview(packed(outcome))
     while data:
         data = data[os.write(output, data) :]
     logs.flush()
     os._exit(0)
-
-
-def _encode(value: object) -> bytes:
-    return msgspec.msgpack.encode(value)

@@ -10,6 +10,7 @@ import msgspec
 from ..actor import DisposableError
 from ..class_names import load
 from ..errors import error_text
+from ..readable_texts import packed, readable
 
 DisposableFake = Callable[..., Any] | BaseException
 """A function, or an exception to raise."""
@@ -25,23 +26,19 @@ class FakeDisposables:
         """(function, arguments) of every call, oldest first."""
 
     def run(self, function: str, arguments: dict[str, Any]) -> Any:
-        """The result, as the actor gets it from the process. Raises DisposableError, or the exception of the fake."""
+        """The result, as the actor gets it from the process. Raises DisposableError, the exception of the fake, or
+        TypeError for arguments or a result that are no plain data."""
         self.calls.append((function, arguments))
         chosen = self.fakes.get(function)
         if isinstance(chosen, BaseException):
             raise chosen
         call = chosen or load(function)
         try:
-            result = call(**_through_the_wire(arguments))
+            result = call(**msgspec.msgpack.decode(msgspec.msgpack.encode(arguments)))
         except DisposableError:
             raise
         except Exception as error:
             raise DisposableError(
-                type(error).__name__, error_text(error), getattr(error, "errno", None) or 0
+                type(error).__name__, readable(error_text(error)), getattr(error, "errno", None) or 0
             ) from error
-        return _through_the_wire(result)
-
-
-def _through_the_wire(data: Any) -> Any:
-    """The data after encoding and decoding. Raises TypeError if it is not plain data."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(data))
+        return msgspec.msgpack.decode(packed(result))

@@ -232,6 +232,14 @@ def fail(seconds: float) -> None:
     raise FileNotFoundError(2, "no such thing")
 
 
+def fail_at_an_unreadable_name(seconds: float) -> None:
+    raise PermissionError(1, "not permitted", os.fsdecode(b"/v/\xff"))
+
+
+def unreadable_name(seconds: float) -> list[str]:
+    return [os.fsdecode(b"/v/\xff")]
+
+
 def die(seconds: float) -> None:
     os._exit(3)
 

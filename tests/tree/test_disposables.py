@@ -28,6 +28,14 @@ def test_results_and_exceptions_of_a_disposable_are_returned(tmp_path: Path) -> 
         assert fork_server.ask(Dispose("missing"), Said, "echo").text.startswith("error AttributeError")
 
 
+def test_the_name_of_a_file_that_is_not_utf8_ends_no_disposable(tmp_path: Path) -> None:
+    """A container gives its files any names, and the reason of a failure tells the file."""
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        failed = fork_server.ask(Dispose("fail_at_an_unreadable_name"), Said, "echo").text
+        assert failed == "error PermissionError 1 /v/\ufffd: not permitted"
+        assert fork_server.ask(Dispose("unreadable_name"), Said, "echo").text == "['/v/\ufffd']"
+
+
 def test_a_disposable_is_a_child_of_the_fork_server(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid, parent = eval(fork_server.ask(Dispose("pids"), Said, "echo").text)
