@@ -5,6 +5,7 @@ A volume may have millions of files, so a call ends after some seconds and retur
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -13,6 +14,8 @@ from typing import Any, Final
 
 _FILE, _DIRECTORY = 0o660, 0o770 | stat.S_ISGID
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST_PATH: Final = 4095
+"""The kernel takes no longer path. Nor has the kubelet: what a container nests deeper must not fill the memory."""
 MOST_ERRORS: Final = 3
 """The most errors of files that are returned."""
 
@@ -23,20 +26,21 @@ def group_of(path: str) -> int:
 
 
 def apply_group(
-    path: str, group: int, on_root_mismatch: bool, after: str = "", seconds: float = 10.0
+    path: str, group: int, on_root_mismatch: bool, after: bytes = b"", seconds: float = 10.0
 ) -> dict[str, Any]:
     """Change every file below `path` that sorts after the relative path `after`, then the top directory. Links are not
     followed, nor is one that a driver has put in the place of the volume. `on_root_mismatch`: do nothing if the top
-    directory has the group already. Returns `after`, the last file's path, '' when all is done; the number of `files`;
-    how many of them `failed`, and the texts of the first `errors`. Raises OSError when a directory cannot be listed.
+    directory has the group already. Returns `after`, the last file's path, b"" when all is done; the number of `files`;
+    how many of them `failed`, and the texts of the first `errors`. Raises OSError when a directory cannot be listed, or
+    is nested too deeply.
     """
     done, errors, failed, end = 0, list[str](), 0, time.monotonic() + seconds
     if stat.S_ISLNK(os.lstat(path).st_mode):
         os.lchown(path, -1, group)
-        return {"after": "", "files": 1, "failed": 0, "errors": errors}
+        return {"after": b"", "files": 1, "failed": 0, "errors": errors}
     if on_root_mismatch and not after and _is_right(path, group):
-        return {"after": "", "files": 0, "failed": 0, "errors": errors}
-    for directory, name, relative in _walk(path, tuple(after.split("/")) if after else ()):
+        return {"after": b"", "files": 0, "failed": 0, "errors": errors}
+    for directory, name, relative in _walk(path, tuple(os.fsdecode(after).split("/")) if after else ()):
         try:
             _change(name, directory, group)
         except OSError as error:
@@ -45,14 +49,14 @@ def apply_group(
                 errors.append(f"{relative}: {error.strerror}")
         done += 1
         if time.monotonic() >= end:
-            return {"after": relative, "files": done, "failed": failed, "errors": errors}
+            return {"after": os.fsencode(relative), "files": done, "failed": failed, "errors": errors}
     fd = os.open(path, _OPEN)
     try:
         os.fchown(fd, -1, group)
         os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) | _DIRECTORY)
     finally:
         os.close(fd)
-    return {"after": "", "files": done + 1, "failed": failed, "errors": errors}
+    return {"after": b"", "files": done + 1, "failed": failed, "errors": errors}
 
 
 def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
@@ -74,6 +78,9 @@ def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
                 yield directory, name, relative
             deeper = _open_directory(name, directory)
             if deeper is not None:
+                if len(os.fsencode(f"{path}/{relative}")) > _MOST_PATH:
+                    os.close(deeper)
+                    raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), f"{path}/{relative[:100]}...")
                 stack.append((deeper, iter(sorted(os.listdir(deeper))), f"{relative}/", rest[1:] if seen else ()))
     finally:
         for directory, *_ in stack:

@@ -36,7 +36,7 @@ class FsGroup:
         """Change the group of all files at `path`; `on_root_mismatch`: only if the top directory has another group.
         Like the kubelet, it logs files that cannot be changed, and does not fail. Returns '' or the error's text.
         """
-        after, files, reports, report_at = "", 0, 0, self._clock() + FIRST_REPORT_SECONDS
+        after, files, reports, report_at = b"", 0, 0, self._clock() + FIRST_REPORT_SECONDS
         while True:
             arguments = {"path": path, "group": group, "on_root_mismatch": on_root_mismatch, "after": after}
             try:

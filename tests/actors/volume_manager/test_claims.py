@@ -454,19 +454,24 @@ async def test_a_local_volume_that_another_pod_has_with_another_group_is_an_even
 async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_event_of_the_pod(
     node: ClaimingNode,
 ) -> None:
-    calls: list[str] = []
+    calls: list[bytes] = []
 
     def in_slices(**given: Any) -> dict[str, Any]:
         calls.append(given["after"])
         node.harness.clock.now += 12.0
-        return {"after": f"d{len(calls)}" if len(calls) < 10 else "", "files": 1000, "failed": 1, "errors": ["d/x: no"]}
+        return {
+            "after": b"d%d" % len(calls) if len(calls) < 10 else b"",
+            "files": 1000,
+            "failed": 1,
+            "errors": ["d/x: no"],
+        }
 
     node.harness.disposables["actors.volume_manager.host.ownership:apply_group"] = in_slices
     node.harness.actor._clock = lambda: node.harness.clock.now
     async with node.harness:
         answer = await node.mount(securityContext={"fsGroup": 7})
     assert isinstance(answer, VolumesMounted), "files that cannot be changed are no error"
-    assert calls == ["", *(f"d{number}" for number in range(1, 10))]
+    assert calls == [b"", *(b"d%d" % number for number in range(1, 10))]
     events = node.harness.sent(RecordEvent, "api_clients/event_client")
     assert [event.reason for event in events] == ["VolumePermissionChangeInProgress"] * 2
     advice, progress = (event.message for event in events)

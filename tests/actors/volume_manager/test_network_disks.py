@@ -112,7 +112,7 @@ class DiskNode(ClaimingNode):
         self.mounted = [path for path in self.mounted if path not in points]
 
     def _apply_group(self, **_: Any) -> dict[str, Any]:
-        return {"after": "", "files": 1, "failed": 0, "errors": []}
+        return {"after": b"", "files": 1, "failed": 0, "errors": []}
 
     async def unmount(self, uid: str = UID) -> VolumesUnmounted | VolumesFailed:
         answer = await self.harness.deliver(UnmountVolumes(uid))
