@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from actors.shared.linux import mountinfo
 from tests.support.junit_report import Counts, counts, failed
-from tests.support.left_behind import KEPT_BY_PYTEST, left_behind
+from tests.support.left_behind import KEPT_BY_PYTEST, left_behind, of_agents
 
 ROOT = Path(__file__).parents[1]
 
@@ -119,13 +119,14 @@ def main() -> int:
         print("== NOT ROOT: the tests with real containers are SKIPPED; run `sudo make test` for all", flush=True)
     with tempfile.TemporaryDirectory() as reports, temporary_files() as files:
         report = Path(reports, "report.xml")
+        known = of_agents()
         for phase in PHASES:
             code = run_phase(phase, report, files, arguments.cores, left(start), more)
             total = Counts(*(a + b for a, b in zip(total, counts(report), strict=True)))
             bad += failed(report, ROOT)
             report.unlink(missing_ok=True)
             wrong += [f"{phase.name} (exit code {code})"] if code else []
-            for line in left_behind(files, LEAVING_SECONDS):
+            for line in left_behind(files, LEAVING_SECONDS, known):
                 print(f"== LEFT BEHIND by {phase.name}: {line}", flush=True)
     for line in bad:
         print(f"== failed: {line}", flush=True)

@@ -1,6 +1,8 @@
-"""What a run of tests has left on the host: files and mounts in its directory for temporary files, and processes.
+"""What a run of tests has left on the host: files and mounts in its directory for temporary files, processes, run
+directories and cgroups of agents.
 
-All that the run has started know that directory by their environment.
+All processes that the run has started know the directory by their environment. What agents have outside of it is
+whatever was not there before.
 """
 
 from __future__ import annotations
@@ -16,20 +18,32 @@ KEPT_BY_PYTEST = "p"
 POLL_SECONDS = 0.1
 
 
-def left_behind(directory: Path, seconds: float) -> list[str]:
-    """One line each. What ends by itself has `seconds` to do so."""
+def of_agents(host: Path = Path("/")) -> frozenset[Path]:
+    """The run directories of agents, and the cgroups of tests."""
+    cgroups = host / "sys/fs/cgroup"
+    return frozenset(
+        (
+            *host.glob("run/troupelet*"),
+            *(path for place in ("", "*/") for path in cgroups.glob(f"{place}troupelet-test-*")),
+        )
+    )
+
+
+def left_behind(directory: Path, seconds: float, known: frozenset[Path], host: Path = Path("/")) -> list[str]:
+    """One line each. What ends by itself has `seconds` to do so. `known`: what agents had before (of_agents)."""
     end = time.monotonic() + seconds
-    while (found := _now(directory)) and time.monotonic() < end:
+    while (found := _now(directory, known, host)) and time.monotonic() < end:
         time.sleep(POLL_SECONDS)
     return found
 
 
-def _now(directory: Path) -> list[str]:
+def _now(directory: Path, known: frozenset[Path], host: Path) -> list[str]:
     mounts = mountinfo.below(mountinfo.read(), str(directory))
     return [
         *(f"process {pid}: {words}" for pid, words in processes(directory)),
         *(f"mount {mount.point}" for mount in mounts),
         *(f"file {path}" for path in sorted(directory.iterdir()) if path.name != KEPT_BY_PYTEST),
+        *(f"of an agent {path}" for path in sorted(of_agents(host) - known)),
     ]
 
 

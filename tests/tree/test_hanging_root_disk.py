@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.config.paths import run_dir_of
+from actors.shared.config.start import refused_starts
 from actors.shared.linux import mount_calls
 from supervision.fork_server.lock import Lock, holder_of
 from tests.support.agent_command import SOURCES, START
@@ -77,5 +79,6 @@ def test_the_agent_is_not_started_on_it(tmp_path: Path) -> None:
             cwd=SOURCES,
             check=False,
         )
+    refused_starts.forget(run_dir_of(f"{tmp_path}/root"))
     assert done.returncode == 1
     assert f"--root-dir: {tmp_path}/root: {SAID}" in done.stderr

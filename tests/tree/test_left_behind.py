@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.left_behind import KEPT_BY_PYTEST, left_behind
+from tests.support.left_behind import KEPT_BY_PYTEST, left_behind, of_agents
 
 pytestmark = pytest.mark.tree
 
@@ -23,20 +23,39 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+def _left(directory: Path, seconds: float = 0.0) -> list[str]:
+    return left_behind(directory, seconds, of_agents())
+
+
 def test_a_file_is_reported_and_the_directory_of_pytest_is_not(tmp_path: Path) -> None:
     (tmp_path / KEPT_BY_PYTEST).mkdir()
-    assert left_behind(tmp_path, 0.0) == []
+    assert _left(tmp_path) == []
     (tmp_path / "org.chromium.1").mkdir()
-    assert left_behind(tmp_path, 0.0) == [f"file {tmp_path}/org.chromium.1"]
+    assert _left(tmp_path) == [f"file {tmp_path}/org.chromium.1"]
 
 
 def test_a_process_is_identified_by_its_command_line(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    assert f"process {sleeper.pid}: sleep 1000" in left_behind(tmp_path, 0.0)
-    assert left_behind(other, 0.0) == []
+    assert f"process {sleeper.pid}: sleep 1000" in _left(tmp_path)
+    assert _left(other) == []
 
 
 def test_processes_that_end_in_time_are_not_reported(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     sleeper.kill()
-    assert left_behind(tmp_path, 60.0) == []
+    assert _left(tmp_path, 60.0) == []
+
+
+def test_what_agents_have_elsewhere_is_reported_unless_it_was_there_before(tmp_path: Path) -> None:
+    host, files = tmp_path / "host", tmp_path / "files"
+    files.mkdir()
+    (host / "run/troupelet-1").mkdir(parents=True)
+    known = of_agents(host)
+    left = [
+        host / "run/troupelet-2-refused",
+        host / "sys/fs/cgroup/memory/troupelet-test-1",
+        host / "sys/fs/cgroup/troupelet-test-1",
+    ]
+    for path in left:
+        path.mkdir(parents=True)
+    assert left_behind(files, 0.0, known, host) == [f"of an agent {path}" for path in left]

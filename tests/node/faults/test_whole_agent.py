@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from actors.container_runtime.processes import commands
+from actors.shared.config.paths import run_dir_of
+from actors.shared.config.start import refused_starts
 from tests.bench.node import agent_processes
 from tests.bench.pods import SCRIPT, manifest
 from tests.support.faulty_node import FaultyNode
@@ -51,6 +53,7 @@ def refused(node: FaultyNode, *flags: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "actors.agent.command", "start", *arguments], capture_output=True, text=True, timeout=60
     )
+    refused_starts.forget(run_dir_of(f"{node.home}/refused"))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     return done.stderr

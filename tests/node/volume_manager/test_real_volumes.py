@@ -120,7 +120,8 @@ async def mounter_scenario(root):
     mounter.chmod(0o755)
     volume = {"name": "n", "nfs": {"server": "s", "path": "/x"}}
     manager = start(root)
-    manager.port.context = Agent(root_dir=str(root), workers=1, flags={"experimental-mounter-path": str(mounter)})
+    flags = {"experimental-mounter-path": str(mounter)}
+    manager.port.context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=1, flags=flags)
     async with manager:
         answer = await manager.deliver(MountVolumes(UID, pod(volume)))
         path = answer.paths["n"]
