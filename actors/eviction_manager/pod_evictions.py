@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.event_client.messages import EVENT_CLIENT, MAX_EVENT_TEXT, RecordEvent
+from actors.api_clients.event_client.messages import EVENT_CLIENT, MAX_EVENT_TEXT, RecordEvent, TakeEvent
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold
@@ -48,7 +48,7 @@ class PodEviction(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     """Annotations of the event."""
     announced: bool = False
-    """The event, the log line and the metric have been written."""
+    """The event client has the event; the log line and the metric have been written."""
 
 
 class SavedState(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,17 +69,18 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def progress(evictions: Iterable[PodEviction], live: LivePods) -> Progress:
-    """An eviction is finished when the pod has ended and its status is written, or when the pod does not exist.
-    Pure."""
+    """An eviction is finished when it is announced, and the pod has ended and its status is written, or the pod does
+    not exist. Pure."""
     pods = {pod.uid: pod for pod in live.pods}
-    continuing = [one for one in evictions if one.uid in pods or not live.complete]
-    continuing = [
-        one
-        for one in continuing
-        if one.uid not in pods or not (pods[one.uid].finished and pods[one.uid].status_written)
-    ]
-    kill = [one for one in continuing if one.uid not in pods or not pods[one.uid].finished]
-    return Progress(tuple(continuing), tuple(kill))
+
+    def ends(eviction: PodEviction) -> bool:
+        return not pods[eviction.uid].finished if eviction.uid in pods else not live.complete
+
+    def is_over(eviction: PodEviction) -> bool:
+        return not ends(eviction) and (eviction.uid not in pods or pods[eviction.uid].status_written)
+
+    continuing = tuple(one for one in evictions if not (one.announced and is_over(one)))
+    return Progress(continuing, tuple(one for one in continuing if ends(one)))
 
 
 def _evicted(evictions: Iterable[PodEviction]) -> frozenset[str]:
@@ -179,8 +180,6 @@ class PodEvictions:
     def _start(self, eviction: PodEviction) -> None:
         if not eviction.announced:
             self._announce(eviction)
-            announced = msgspec.structs.replace(eviction, announced=True)
-            self._save(ending=tuple(announced if one == eviction else one for one in self._saved.ending))
         self._kill(eviction)
 
     def _announce(self, eviction: PodEviction) -> None:
@@ -200,8 +199,24 @@ class PodEvictions:
             reason=eviction.reason,
             message=eviction.message[:MAX_EVENT_TEXT],
             annotations=eviction.annotations,
+            instance=eviction.uid,
         )
-        self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+        self._actor.start_task(self._send(event), f"event {eviction.uid}")
+
+    async def _send(self, event: RecordEvent) -> None:
+        """Repeat it until the event client has it: at least once, whoever dies meanwhile."""
+        while True:
+            try:
+                await self._actor.ask(EVENT_CLIENT, TakeEvent(event), timeout=_ASK_SECONDS)
+                break
+            except AskError:
+                await self._actor.pause(REPEAT_SECONDS)
+        self._save(
+            ending=tuple(
+                msgspec.structs.replace(one, announced=True) if one.uid == event.uid else one
+                for one in self._saved.ending
+            )
+        )
 
     def _kill(self, eviction: PodEviction) -> None:
         order = KillPod(

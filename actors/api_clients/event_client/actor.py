@@ -16,7 +16,13 @@ from typing import Any, Final
 import msgspec
 
 from actors.api_clients.api_actor import ApiActor, client_limits
-from actors.api_clients.event_client.messages import GetRecentEvents, RecentEvents, RecordEvent
+from actors.api_clients.event_client.messages import (
+    EventTaken,
+    GetRecentEvents,
+    RecentEvents,
+    RecordEvent,
+    TakeEvent,
+)
 from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,
@@ -78,6 +84,11 @@ class EventClient(ApiActor):
             self.log.log(logging.WARNING if message.type == "Warning" else logging.INFO, "%s", log_text(counted))
         if not self.agent.standalone:
             self._queue(message)
+
+    @on(TakeEvent)
+    def on_take(self, message: TakeEvent, sender: Address) -> EventTaken:
+        self.on_event(message.event, sender)
+        return EventTaken()
 
     @on(GetRecentEvents)
     def on_get_recent_events(self, message: GetRecentEvents, sender: Address) -> RecentEvents:

@@ -32,8 +32,8 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     """`spec.containers{name}` for an event of a container."""
     annotations: dict[str, str] = {}
     instance: str = ""
-    """Id of the container, for a reason that occurs once in its life: a repeated report by a restarted actor is
-    dropped."""
+    """Id of the container, or UID of the pod, for a reason that occurs once in its life: a repeated report by a
+    restarted actor is dropped."""
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
 
     @property
@@ -53,6 +53,17 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     @property
     def _object(self) -> tuple[str, ...]:
         return (self.kind, self.namespace, self.name, self.uid, self.field)
+
+
+class TakeEvent(Question["EventTaken"], frozen=True):
+    """From an actor that repeats it until it is answered: the event must not be lost with its sender. An event with an
+    `instance` counts once."""
+
+    event: RecordEvent
+
+
+class EventTaken(Message, frozen=True):
+    """The event client has the event: it is lost only if that dies before it has written it."""
 
 
 class GetRecentEvents(Question["RecentEvents"], frozen=True):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.event_client.actor import EventClient
-from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.event_client.messages import EventTaken, RecordEvent, TakeEvent
 from actors.shared.config.agent import Agent
 from supervision.testing.harness import Harness
 from tests.support.apiserver import ApiServer
@@ -255,3 +255,19 @@ def test_events_wait_for_credentials(tmp_path):
             await events.actor.client.close()
 
     asyncio.run(story())
+
+
+def test_an_event_that_is_asked_about_is_answered_once_it_is_queued_and_counts_once(
+    play: Callable[[Story], None],
+) -> None:
+    async def story(events: Events) -> None:
+        event = RecordEvent(
+            kind="Pod", namespace="default", name="web", uid="u", type="Warning", reason="Evicted", message="m",
+            instance="u",
+        )  # fmt: skip
+        for _ in range(2):
+            assert await events.harness.ask(TakeEvent(event)) == EventTaken()
+        await events.written()
+        assert events.counts() == {"m": 1}
+
+    play(story)

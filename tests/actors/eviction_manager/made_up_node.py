@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from actors.api_clients.event_client.messages import EventTaken, RecordEvent, TakeEvent
 from actors.eviction_manager.actor import EvictionManager
 from actors.eviction_manager.resources import IMAGE_DISK, NODE_DISK
 from actors.image_manager.messages import (
@@ -139,6 +140,7 @@ class MadeUpNode:
         )  # fmt: skip
         harness.disposables[DISKS] = self.read_disks
         harness.disposables[MEASURE] = self.measure
+        harness.answer(TakeEvent, EventTaken())
         harness.answer(GetImageFilesystem, ImageFilesystem("/images"))
         harness.answer(GetActivePods, lambda _: ActivePods([ActivePod(uid, *one) for uid, one in self.pods.items()]))
         harness.answer(GetLivePods, lambda _: LivePods(list(self.live.values()), complete=self.listed))
@@ -150,3 +152,8 @@ class MadeUpNode:
 def killed(harness: Harness[EvictionManager]) -> list[str]:
     """UIDs of the pods that were ordered to end, each once."""
     return list(dict.fromkeys(order.uid for order in harness.sent(KillPod)))
+
+
+def told(harness: Harness[EvictionManager]) -> list[RecordEvent]:
+    """The events of evictions that the event client was asked to take."""
+    return [question.event for _, question in harness.asks if isinstance(question, TakeEvent)]

@@ -20,7 +20,7 @@ from supervision.actor import AskError, DisposableError
 from supervision.process_messages import Hello, ServiceState
 from supervision.protocol import FORK_SERVER
 
-from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed
+from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed, told
 
 MESSAGE = (
     "The node was low on resource: memory. Threshold quantity: 100Ki, available: 50Ki. "
@@ -38,7 +38,7 @@ async def test_the_pod_that_uses_most_memory_is_evicted_with_the_kubelets_messag
         assert manager.sent(KillPod) == [KillPod("big", "Evicted", MESSAGE, 1, disruption=MESSAGE)]
         assert manager.sent(NodePressure, to=HEARTBEAT_CLIENT) == [NodePressure(memory=True)]
         assert manager.sent(NodeEvictions, to=CONTAINER_MANAGER)[-1] == NodeEvictions(["MemoryPressure"], ["big"])
-        node_event, pod_event = manager.sent(RecordEvent, to=EVENT_CLIENT)
+        (node_event,), (pod_event,) = manager.sent(RecordEvent, to=EVENT_CLIENT), told(manager)
         assert (node_event.kind, node_event.reason, node_event.message) == (
             "Node", "EvictionThresholdMet", "Attempting to reclaim memory",
         )  # fmt: skip
@@ -334,8 +334,8 @@ async def test_preempted_pods_have_their_own_grace_period(node: MadeUpNode) -> N
         text = "Preempted in order to admit critical pod"
         disrupted = "Pod was preempted by Kubelet to accommodate a critical pod."
         assert manager.sent(KillPod) == [KillPod("a", "Preempting", text, 40, disruption=disrupted)]
-        (told,) = manager.sent(RecordEvent)
-        assert (told.uid, told.type, told.reason, told.message) == ("a", "Warning", "Preempting", text)
+        (event,) = told(manager)
+        assert (event.uid, event.type, event.reason, event.message) == ("a", "Warning", "Preempting", text)
         assert manager.sent(NodeEvictions)[-1] == NodeEvictions([], ["a"])
 
 

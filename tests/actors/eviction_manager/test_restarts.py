@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.event_client.messages import RecordEvent
+from actors.api_clients.event_client.instance_events import InstanceEvents
+from actors.api_clients.event_client.messages import RecordEvent, TakeEvent
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodePressure
 from actors.container_manager.messages import NodeEvictions
 from actors.pod_workers.messages import KillPod
 from actors.shared.repeated_save import RETRY_SECONDS
-from supervision.actor import Actor
+from supervision.actor import Actor, AskError
 from supervision.message import Message
 from supervision.process_messages import Hello
 from supervision.state_file import StateFile
 
-from .made_up_node import MadeUpNode, killed
+from .made_up_node import MadeUpNode, killed, told
 
 
 class Died(BaseException):
@@ -26,14 +27,15 @@ class Died(BaseException):
 
 
 def events(messages: Sequence[Message]) -> list[RecordEvent]:
-    return [one for one in messages if isinstance(one, RecordEvent) and one.reason == "Evicted"]
+    return [one.event for one in messages if isinstance(one, TakeEvent)]
 
 
-@pytest.mark.parametrize("step", range(10))
+@pytest.mark.parametrize("step", range(12))
 async def test_a_manager_killed_at_any_step_of_an_eviction_evicts_the_same_pod_once(
     node: MadeUpNode, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """The manager dies at a step that is visible from outside: a write to the file or a message."""
+    """The manager dies at a step that is visible from outside: a write to the file, a message, a question or its
+    answer. The event client, which lives on, has the event once."""
     node.add("first", memory_kib=700)
     node.add("second", memory_kib=690)
     node.set_free(50)
@@ -44,7 +46,7 @@ async def test_a_manager_killed_at_any_step_of_an_eviction_evicts_the_same_pod_o
         if left[0] < 0:
             raise Died
 
-    tell, save = Actor.tell, StateFile.save
+    tell, ask, save = Actor.tell, Actor.ask, StateFile.save
 
     def tell_or_die(self: Actor, name: object, message: Message, **options: object) -> None:
         if isinstance(message, (KillPod, RecordEvent, NodeEvictions)):
@@ -52,11 +54,19 @@ async def test_a_manager_killed_at_any_step_of_an_eviction_evicts_the_same_pod_o
             seen.append(message)
         tell(self, name, message, **options)  # type: ignore[arg-type]
 
+    async def ask_or_die(self: Actor, name: object, question: object, **options: object) -> object:
+        if isinstance(question, TakeEvent):
+            dies()
+            seen.append(question)
+            dies()
+        return await ask(self, name, question, **options)  # type: ignore[arg-type]
+
     def save_or_die(self: StateFile[object], value: object) -> None:
         dies()
         save(self, value)
 
     monkeypatch.setattr(Actor, "tell", tell_or_die)
+    monkeypatch.setattr(Actor, "ask", ask_or_die)
     monkeypatch.setattr(StateFile, "save", save_or_die)
     dead = node.start()
     try:
@@ -77,8 +87,27 @@ async def test_a_manager_killed_at_any_step_of_an_eviction_evicts_the_same_pod_o
         node.stop("first")
         await manager.advance(30.0)
         assert killed(manager) == ["first"]
-    assert {one.uid for one in events(seen)} == {"first"}
-    assert len(events(seen)) <= 2  # told, and died before it was noted: the event's count, not another event
+    assert {(one.uid, one.instance, one.reason) for one in events(seen)} == {("first", "first", "Evicted")}
+    known = InstanceEvents()
+    assert sum(map(known.is_new, events(seen))) == 1
+
+
+async def test_the_event_of_an_eviction_is_told_until_the_event_client_has_it(node: MadeUpNode) -> None:
+    node.add("victim", memory_kib=700)
+    node.set_free(50)
+    async with node.start() as manager:
+        manager.answer(TakeEvent, AskError("no answer"))
+        await manager.advance(5.0)
+        node.set_free(900)
+        node.stop("victim")
+        await manager.advance(5.0)
+        assert len(told(manager)) > 1
+        assert b"victim" in (node.root / "run/evictions").read_bytes()  # for the next incarnation
+    async with node.start(incarnation=2) as manager:
+        await manager.advance(3.0)
+        assert [one.uid for one in told(manager)] == ["victim"]
+        assert killed(manager) == ["victim"]
+        assert manager.sent(NodeEvictions)[-1].ending == []
 
 
 async def test_evictions_in_progress_are_reported_before_the_first_observation(node: MadeUpNode) -> None:
@@ -92,7 +121,7 @@ async def test_evictions_in_progress_are_reported_before_the_first_observation(n
         assert killed(manager) == ["victim"]
         await manager.deliver(Hello(HEARTBEAT_CLIENT, 2))
         assert manager.sent(NodePressure)[0] == NodePressure(memory=True)
-        assert events(manager.sent(RecordEvent)) == []
+        assert told(manager) == []
 
 
 async def test_a_pods_end_is_ordered_until_its_status_is_written(node: MadeUpNode) -> None:

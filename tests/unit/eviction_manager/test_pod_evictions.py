@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from actors.eviction_manager.pod_evictions import PodEviction, progress
 from actors.status_manager.messages import LivePod, LivePods
 
-EVICTION = PodEviction(uid="u", namespace="n", name="p", message="m", grace_seconds=0, signal="memory.available")
+EVICTION = PodEviction(
+    uid="u", namespace="n", name="p", message="m", grace_seconds=0, signal="memory.available", announced=True
+)
 
 
 def live(*, finished: bool, written: bool) -> LivePods:
@@ -40,3 +43,11 @@ def test_an_eviction_continues_until_its_pod_is_over_and_the_api_server_has_its_
     found = progress([EVICTION], pods)
     assert found.continuing == ((EVICTION,) if continues else ())
     assert found.kill == ((EVICTION,) if kills else ())
+
+
+def test_an_eviction_that_is_not_announced_continues_and_ends_no_pod_again() -> None:
+    untold = msgspec.structs.replace(EVICTION, announced=False)
+    for pods in (live(finished=True, written=True), LivePods([], complete=True)):
+        found = progress([untold], pods)
+        assert found.continuing == (untold,)
+        assert found.kill == ()
