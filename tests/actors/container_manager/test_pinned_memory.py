@@ -140,6 +140,6 @@ async def test_a_start_with_a_reservation_of_another_size_is_refused(two):
     text = (
         'the total amount "2Gi" of type "memory" is not equal to the value "1Gi" determined by Node Allocatable feature'
     )
-    with pytest.raises(StateError, match=f"^{text}$"):
+    with pytest.raises(StateError, match=f"^{text} .reservedMemory; kubeReserved, "):
         async with two.start(**wrong):
             pass

@@ -10,6 +10,7 @@ import msgspec
 from actors.shared.config.endpoints import RUNTIME_SOCKETS
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.linux import kernel_files
+from actors.shared.linux.memory import total_memory
 
 
 class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +27,18 @@ def host_facts() -> HostFacts:
     return HostFacts(
         hostname=socket.gethostname(),
         directory=working_directory(),
-        context=ValidationContext(online_cpus=kernel_files.listed_cpus(), cgroup_v2=kernel_files.has_cgroup_v2()),
+        context=ValidationContext(
+            online_cpus=kernel_files.listed_cpus(), cgroup_v2=kernel_files.has_cgroup_v2(), memory=_memory()
+        ),
         sockets=tuple(path for path in RUNTIME_SOCKETS if os.path.exists(path)),
     )
+
+
+def _memory() -> int | None:
+    try:
+        return total_memory()
+    except (OSError, KeyError):
+        return None
 
 
 def working_directory() -> str:

@@ -13,6 +13,8 @@ from actors.shared.kube import quantity
 from .rule_kinds import Finding, ValidationContext
 
 MEMORY: Final = "memory"
+FIELDS: Final = "reservedMemory; kubeReserved, systemReserved and the memory.available of evictionHard together"
+"""Whose amounts differ: the kubelet does not say it."""
 NO_RESERVATION: Final = "[memorymanager] you should specify the system reserved memory"
 
 
@@ -27,7 +29,7 @@ def reserved_memory_conflict(config: KubeletConfiguration, withheld: int) -> str
         expected = withheld if kind == MEMORY else 0
         if size != expected:
             text = f'the total amount "{_quantity_text(size)}" of type "{kind}" is not equal to the value'
-            return f'{text} "{_quantity_text(expected)}" determined by Node Allocatable feature'
+            return f'{text} "{_quantity_text(expected)}" determined by Node Allocatable feature ({FIELDS})'
     return "" if sums[MEMORY] else NO_RESERVATION
 
 
@@ -41,7 +43,7 @@ def memory_policy(config: KubeletConfiguration, context: ValidationContext) -> I
     if config.memoryManagerPolicy != "Static":
         return
     try:
-        withheld = _withheld(config)
+        withheld = _withheld(config, context.memory)
         conflict = reserved_memory_conflict(config, withheld) if withheld is not None else ""
     except ValueError:
         return  # another rule says which amount cannot be read
@@ -49,10 +51,12 @@ def memory_policy(config: KubeletConfiguration, context: ValidationContext) -> I
         yield "memoryManagerPolicy", config.memoryManagerPolicy, conflict
 
 
-def _withheld(config: KubeletConfiguration) -> int | None:
-    """None if a threshold is a share of the machine's memory. Raises ValueError."""
-    amounts = [one.amount.absolute for one in hard_thresholds(config) if one.signal == "memory.available"]
+def _withheld(config: KubeletConfiguration, memory: int | None) -> int | None:
+    """None if a threshold is a share of the machine's `memory`, and that is not known. Raises ValueError."""
+    amounts = [one.amount for one in hard_thresholds(config) if one.signal == "memory.available"]
     given = [one[MEMORY] for one in (config.kubeReserved, config.systemReserved) if MEMORY in one]
-    if None in amounts:
+    if memory is None and any(one.absolute is None for one in amounts):
         return None
-    return sum(filter(None, amounts)) + sum(quantity.ceil(reserved_amount(MEMORY, one)) for one in given)
+    return sum(one.of(memory or 0) for one in amounts) + sum(
+        quantity.ceil(reserved_amount(MEMORY, one)) for one in given
+    )

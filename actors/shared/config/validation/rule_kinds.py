@@ -19,6 +19,8 @@ class ValidationContext(msgspec.Struct, frozen=True):
 
     online_cpus: frozenset[int] | None = None
     cgroup_v2: bool | None = None
+    memory: int | None = None
+    """Bytes of memory of the machine."""
     standalone: bool | None = None
     """There is no --kubeconfig."""
 

@@ -4,15 +4,17 @@ import msgspec
 import pytest
 
 from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.fields.groups import MemoryReservation
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.merge_patch import put
+from actors.shared.config.validation.memory_policy_checks import memory_policy
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.config.validation.rules import RULES, validate
 
-V1 = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=False)
-V2 = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=True)
+V1 = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=False, memory=8 << 30)
+V2 = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=True, memory=8 << 30)
 
 
 def problems(fields, context=V2):
@@ -29,9 +31,11 @@ def problems(fields, context=V2):
 
 GATES = "featureGates"
 PINNED = {"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "100Mi"}}
+HALF = {"evictionHard": {"memory.available": "50%"}}
 STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}
 HOLDS = [
     {"address": "::"}, {"healthzBindAddress": "127.0.0.2"},
+    {**PINNED, **HALF, "reservedMemory": [{"numaNode": 0, "limits": {"memory": "4Gi"}}]},
     {"port": 1}, {"port": 65535}, {"readOnlyPort": 0}, {"readOnlyPort": 65535}, {"healthzPort": 0},
     {"tlsCipherSuites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256",
     "TLS_RSA_WITH_RC4_128_SHA"]},
@@ -60,7 +64,6 @@ HOLDS = [
     {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "cpuManagerPolicyOptions": {"full-pcpus-only": "T",
     "strict-cpu-reservation": "0"}},
     {**PINNED, "kubeReserved": {"memory": "28Mi"}, "reservedMemory": [{"numaNode": 0, "limits": {"memory": "128Mi"}}]},
-    {**PINNED, "evictionHard": {"memory.available": "5%"}},
     {**STATIC, "systemReserved": {"cpu": "1m"}, "kubeReserved": {"memory": "1Gi"}},
     {**STATIC, "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true",
     "distribute-cpus-across-numa": "false"}, "topologyManagerPolicy": "single-numa-node"},
@@ -167,6 +170,7 @@ BREAKS = [
     ("cpuManagerPolicy", {"cpuManagerPolicy": "Static"}),
     ("memoryManagerPolicy", PINNED),
     ("memoryManagerPolicy", {**PINNED, "evictionHard": {"memory.available": "0%"}}),
+    ("memoryManagerPolicy", {**PINNED, **HALF, "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}]}),
     ("memoryManagerPolicy", {**PINNED, "systemReserved": {"memory": "1Gi"}, "reservedMemory": [{"numaNode": 0,
      "limits": {"memory": "1Gi"}}]}),
     ("memoryManagerPolicy", {**PINNED, "reservedMemory": [{"numaNode": 0, "limits": {"memory": "100Mi",
@@ -347,3 +351,17 @@ def test_an_amount_that_is_none_is_told_what_amounts_look_like(amount):
 def test_a_wrong_update_frequency_is_one_problem(wrong):
     found = refused_of({"nodeStatusUpdateFrequency": wrong})
     assert "nodeStatusReportFrequency" not in [problem.path for problem in found]
+
+
+def test_a_reservation_of_memory_beside_a_share_is_checked_where_the_memory_is_known():
+    reserved = [MemoryReservation(0, {"memory": "1Gi"})]
+    config = KubeletConfiguration(
+        memoryManagerPolicy="Static", reservedMemory=reserved, evictionHard={"memory.available": "50%"}
+    )
+    assert list(memory_policy(config, ValidationContext())) == []
+    ((field, _, text),) = memory_policy(config, V2)
+    assert field == "memoryManagerPolicy"
+    assert text == (
+        'the total amount "1Gi" of type "memory" is not equal to the value "4Gi" determined by Node Allocatable feature'
+        " (reservedMemory; kubeReserved, systemReserved and the memory.available of evictionHard together)"
+    )
