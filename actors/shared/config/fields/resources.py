@@ -10,7 +10,7 @@ from typing import Final
 from actors.shared.kube import quantity
 
 RESERVABLE: Final = ("cpu", "memory", "ephemeral-storage", "pid")
-_PERCENT: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})%\Z", re.ASCII)
+_PERCENT: Final = re.compile(r"\+?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})%\Z", re.ASCII)
 
 
 def parse_resource_list(amounts: Mapping[str, str | int]) -> dict[str, Fraction]:

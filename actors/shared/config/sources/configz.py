@@ -1,6 +1,6 @@
 """The configuration as /configz shows it: JSON of the kubelet's v1beta1 types. Pure. A field without a value is
 omitted. A zero is shown if the API distinguishes it from "not given" (pointers and durations), else omitted. An object
-without fields stays: `"memorySwap": {}`.
+without fields stays: `"memorySwap": {}`. A quantity that is written as a number is shown as text, as clients expect.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ ZERO_IS_LEFT_OUT: Final = frozenset({
     "logging.options.text.splitStream", "logging.options.json.splitStream",
 })  # fmt: skip
 """Paths of numbers and booleans that are not pointers in the API and whose default is zero."""
+QUANTITY: Final = "infoBufferSize"
+"""The one field that is a quantity itself; the others are in maps by resource."""
 SHOWN_EMPTY: Final = frozenset({"resolvConf", "tracing.endpoint"})
 """Paths of texts that are pointers in the API."""
 
@@ -35,7 +37,7 @@ def _fields(group: Group, owner: str) -> dict[str, Any]:
         if isinstance(value, Group):
             found[name] = _fields(value, f"{path}.")
         elif _is_shown(value, path):
-            found[name] = _plain(value)
+            found[name] = str(value) if name == QUANTITY else _plain(value)
     return found
 
 
@@ -49,7 +51,9 @@ def _plain(value: object) -> Any:
     """In objects of a list, texts without a value are omitted."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: str(item) if type(item) is int else _plain(item) for name, item in value.items()}
     found = msgspec.to_builtins(value, enc_hook=str)
     if isinstance(value, Group):
-        return {name: item for name, item in found.items() if item is not None and item != ""}
+        return {name: _plain(item) for name, item in found.items() if item is not None and item != ""}
     return found

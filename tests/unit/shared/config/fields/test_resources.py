@@ -28,7 +28,7 @@ def test_a_wrong_reservation_is_refused(amounts):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("10%", 10), ("0.5%", Fraction(1, 2)), ("5.%", 5), ("10", None), ("-1%", None)]
+    ("text", "value"), [("10%", 10), ("0.5%", Fraction(1, 2)), ("5.%", 5), ("+5%", 5), ("10", None), ("-1%", None)]
 )
 def test_percentages_and_quantities_are_distinguished(text, value):
     assert parse_percent(text) == value

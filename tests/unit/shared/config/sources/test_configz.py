@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from actors.shared.config.fields.duration import Duration
-from actors.shared.config.fields.groups import Logging, PriorityGracePeriod, Taint, Tracing
+from actors.shared.config.fields.groups import (
+    FormatOptions,
+    Logging,
+    LoggingOptions,
+    MemoryReservation,
+    PriorityGracePeriod,
+    Taint,
+    Tracing,
+)
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.configz import ZERO_IS_LEFT_OUT, written
 from actors.shared.config.validation.rule_kinds import value_at
@@ -34,6 +42,18 @@ def test_an_object_without_fields_stays_and_what_is_not_set_does_not():
     assert plain["logging"]["options"] == {"text": {"infoBufferSize": "0"}, "json": {"infoBufferSize": "0"}}
     assert not {"tracing", "staticPodPath", "evictionSoft", "maxParallelImagePulls", "userNamespaces"} & set(plain)
     assert written(KubeletConfiguration(tracing=Tracing()))["tracing"] == {}
+
+
+def test_a_quantity_that_is_written_as_a_number_is_shown_as_text():
+    config = KubeletConfiguration(
+        kubeReserved={"cpu": 1, "memory": "1Gi"},
+        reservedMemory=[MemoryReservation(0, {"memory": 1 << 30})],
+        logging=Logging(options=LoggingOptions(json=FormatOptions(infoBufferSize=4096))),
+    )
+    plain = written(config)
+    assert plain["kubeReserved"] == {"cpu": "1", "memory": "1Gi"}
+    assert plain["reservedMemory"] == [{"numaNode": 0, "limits": {"memory": "1073741824"}}]
+    assert plain["logging"]["options"]["json"] == {"infoBufferSize": "4096"}
 
 
 def test_objects_in_lists_have_their_numbers_and_no_empty_texts():
