@@ -13,7 +13,6 @@ RESTART: Final = "restart the agent: pods keep running"
 MEND_CONFIGURATION: Final = "supervise config check; mend what it names: the agent reads it again by itself"
 MEND_MANIFEST: Final = "mend the file; the agent reads it again by itself"
 MEND_POD: Final = "correct the pod at the API server, or delete it"
-HANGING_DISK: Final = "dmesg | tail; ps -eo pid,stat,wchan:30,args | grep ' D': the disk or server must answer"
 RESOLVER: Final = "mend the file, or set resolvConf to the file that this host has"
 
 

@@ -32,13 +32,12 @@ from supervision.application import Application, LastSteps, ShownFiles
 from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
-from supervision.hanging_disks import HANGS, require_answer
+from supervision.hanging_disks import HANGS, REMEDY, Ask, Asker
 from supervision.incidents.incident_file import Incidents
 from supervision.incidents.spare_incidents import SPARE_NAME
 from supervision.spec import ChildSpec, Policy
 
 from . import memory_profile, start_checks
-from .remedies import HANGING_DISK
 from .validation import load_with_all, policies
 
 if TYPE_CHECKING:
@@ -57,48 +56,52 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         if text is not None:
             sys.stdout.write(text)
             return 0
-        _require_disk(argv)
-        application = _load_and_prepare(argv)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems], argv)
-    except _Refused as error:
-        return _refuse([str(error)], argv)
-    refused_starts.forget(str(application.run_dir))
-    return run(application, lambda why: refused_starts.record(argv, [why]))
+    with Asker() as disks:
+        try:
+            _require_disk(argv, disks.require_answer)
+            application = _load_and_prepare(argv, disks.require_answer)
+        except ConfigErrors as errors:
+            return _refuse([str(problem) for problem in errors.problems], argv)
+        except _Refused as error:
+            return _refuse([str(error)], argv)
+        refused_starts.forget(str(application.run_dir))
+        return run(application, lambda why: refused_starts.record(argv, [why]), disks)
 
 
-def _require_disk(argv: Sequence[str]) -> None:
+def _require_disk(argv: Sequence[str], ask: Ask) -> None:
     """Raises _Refused if the disk of --root-dir hangs: nobody could end a start that waits for it, and a service
     manager tries again."""
     root_dir = agent_flags(parsing.parse(argv).values, os.getcwd())["root-dir"]
     try:
-        require_answer(Path(root_dir, "troupelet"), writes=True)
+        ask(Path(root_dir, "troupelet"), writes=True)
     except TimeoutError:
-        raise _Refused(f"--root-dir: {root_dir}: {HANGS}: {HANGING_DISK}") from None
+        raise _Refused(f"--root-dir: {root_dir}: {HANGS}: {REMEDY}") from None
 
 
-def _load_and_prepare(argv: Sequence[str]) -> Application:
+def _load_and_prepare(argv: Sequence[str], ask: Ask) -> Application:
     """Where the configuration of the files was rolled back, the application is that of the last known good one, unless
     that prevents the start: a state file may be of another policy since. Raises ConfigErrors and _Refused."""
     agent = None
     try:
         agent = load_with_all(argv)
-        return _prepare(agent)
+        return _prepare(agent, ask)
     except ConfigErrors as errors:
         in_files = load_with_all(argv, recover=False)
         if agent is None or agent.config_hash == in_files.config_hash:
             raise
         note = f"configuration {agent.config_hash}, the last known good, prevents the start: {errors.problems[0]}"
         instead = f"{note}; starting with {in_files.config_hash}, that of the files, though it was rolled back"
-        return _prepare(msgspec.structs.replace(in_files, warnings=(*in_files.warnings, instead)))
+        return _prepare(msgspec.structs.replace(in_files, warnings=(*in_files.warnings, instead)), ask)
 
 
-def _prepare(agent: Agent) -> Application:
+def _prepare(agent: Agent, ask: Ask) -> Application:
     """Check the configuration against the host, make on the host what the tree needs, and describe the tree. Raises
     ConfigErrors and _Refused."""
     loading = _start_load(agent)
     try:
-        supervised = _set_up_host(agent)
+        supervised = _set_up_host(agent, ask)
     except ConfigErrors:
         if loading is not None:
             loading.end()
@@ -107,7 +110,7 @@ def _prepare(agent: Agent) -> Application:
     return application if loading is None else _with_access(application, agent, loading)
 
 
-def _set_up_host(agent: Agent) -> dict[str, Policy]:
+def _set_up_host(agent: Agent, ask: Ask) -> dict[str, Policy]:
     """Returns the supervision policies, which are checked with the host. Raises ConfigErrors, with every problem, and
     _Refused."""
     _configure_logs(agent)
@@ -115,13 +118,13 @@ def _set_up_host(agent: Agent) -> dict[str, Policy]:
         log.log(logs.V(verbosity), "%s", line)
     time_scale.establish(log)
     makes_way = bool(agent.flags.get("lock-file"))  # another agent may end once this one opens the file
-    wrong = [*start_checks.problems(agent), *(() if makes_way else _others_here(agent))]
+    wrong = [*start_checks.problems(agent), *(() if makes_way else _others_here(agent, ask))]
     found = policies(agent, wrong)
     made = start_checks.missing_cgroups(agent)
     _warn(prepare_host(agent, say=lambda line: log.info("%s", line), more=wrong, made=made))
     _warn(start_checks.warnings(agent))
     _warn(start_checks.enter_cgroup(agent))
-    if makes_way and (others := list(_others_here(agent))):
+    if makes_way and (others := list(_others_here(agent, ask))):
         raise ConfigErrors(others)
     _take_over_records(agent)
     return found
@@ -181,14 +184,14 @@ def _refuse(problems: list[str], argv: Sequence[str]) -> int:
     return EXIT_REFUSED
 
 
-def _others_here(agent: Agent) -> Iterator[ConfigProblem]:
+def _others_here(agent: Agent, ask: Ask) -> Iterator[ConfigProblem]:
     """The agents, and the kubelet, that run on these directories, found before anything on the host is touched. The
     fork server locks later."""
     known = 0
     places = (("--root-dir", agent.state_dir, agent.root_dir), ("--run-dir", agent.run_dir, agent.run_dir))
     for flag, locked, directory in places:
         try:
-            holder = holder_of(Path(locked))
+            holder = holder_of(Path(locked), ask)
         except OSError:
             continue  # the fork server reports the error
         if holder and holder != known:  # one agent is one problem

@@ -16,7 +16,7 @@ from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.inspection.node_pods import kept_while_unread
-from actors.agent.remedies import HANGING_DISK, MEND_MANIFEST, MEND_POD, RESTART, of_configuration, of_serving, unread
+from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, of_configuration, of_serving, unread
 from actors.agent.runtime_limits import file_shortage
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.container_runtime.instance import ManagedRuntime
@@ -35,7 +35,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
 from supervision.errors import error_reason
-from supervision.hanging_disks import Hangs, in_time
+from supervision.hanging_disks import REMEDY, Hangs, in_time
 from supervision.protocol import ActorState, Tree
 
 RUNTIME: Final = "container runtime"
@@ -177,7 +177,7 @@ def _files_in_time(flagz: Flagz, root_dir: str) -> _FilesOfHost:
         return in_time(look, _FilesOfHost)
     except Hangs:
         text = f"a file below {root_dir}, or another that the agent needs, cannot be looked at: its disk hangs"
-        return _FilesOfHost(files=(Reason("disk", text, remedy=HANGING_DISK),))
+        return _FilesOfHost(files=(Reason("disk", text, remedy=REMEDY),))
     except OSError as error:
         return _FilesOfHost(files=(Reason("files", f"cannot be looked at: {error_reason(error)}"),))
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from .. import logs, time_scale
 from ..application import Application
 from ..faults import LASTING, check
-from ..hanging_disks import HANGS
+from ..hanging_disks import HANGS, REMEDY
 from ..incidents.incident import GetUnwrittenIncidents, UnwrittenIncidents
 from ..message import Message
 from ..messaging.wire import Frame, WireError
@@ -43,7 +43,6 @@ from .process_entry import ProcessEntry
 log = logging.getLogger(FORK_SERVER)
 _MEMORY_SECONDS = 2.0
 _SPACE = "free space on the disk of the file, or make its directory writable: they are written then"
-_HANGING = "dmesg | tail; ps -eo pid,stat,wchan:30,args | grep ' D': once the disk or server answers they are written"
 
 
 class Control:
@@ -177,7 +176,7 @@ def _of_unwritten(found: UnwrittenIncidents) -> Iterator[Trouble]:
     if found.incidents and found.error:
         text = f"{len(found.incidents)} records wait in memory, as they cannot be written: {found.error}"
         yield Trouble(
-            "incidents", text, time.monotonic() - found.since, FORK_SERVER, _HANGING if found.error == HANGS else _SPACE
+            "incidents", text, time.monotonic() - found.since, FORK_SERVER, REMEDY if found.error == HANGS else _SPACE
         )
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ..hanging_disks import ANSWER_SECONDS, Hangs, in_time, require_answer
+from ..hanging_disks import ANSWER_SECONDS, Ask, Hangs, in_time, require_answer
 from ..process_stat import is_alive
 from ..protocol import FORK_SERVER
 from ..time_scale import scaled
@@ -29,10 +29,10 @@ class AlreadyRunning(Exception):
     """Another agent holds the directory."""
 
 
-def holder_of(directory: Path) -> int:
+def holder_of(directory: Path, ask: Ask = require_answer) -> int:
     """The pid of the agent that holds the directory's lock; 0 if it is free, or its holder is gone. Raises OSError,
     also if its disk hangs."""
-    require_answer(directory)
+    ask(directory)
     try:
         fd = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -50,11 +50,11 @@ def holder_of(directory: Path) -> int:
 class Lock:
     """The held lock. Releasing it removes the file. Neither waits for a disk that hangs."""
 
-    def __init__(self, directory: Path, *, makes: bool = False) -> None:
+    def __init__(self, directory: Path, *, makes: bool = False, ask: Ask = require_answer) -> None:
         """`makes`: the directory, with mode 0700, if it is missing. Raises AlreadyRunning, naming the pid that holds
         it; OSError, also if the disk hangs."""
         self.path = directory / "lock"
-        require_answer(self.path, writes=True)
+        ask(self.path, writes=True)
         if makes:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         started_at, janitor, tries = time.monotonic(), 0, 0

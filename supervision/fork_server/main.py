@@ -10,6 +10,7 @@ from thespian.actors import ActorSystem
 from .. import time_scale
 from ..application import Application
 from ..errors import error_text
+from ..hanging_disks import Asker
 from ..messaging.names import PeerRefused
 from ..metrics import Catalogue, install
 from ..protocol import FORK_SERVER, ROOT
@@ -22,14 +23,16 @@ from .thespian_base import TreeBase
 log = logging.getLogger(FORK_SERVER)
 
 
-def run(application: Application, refused: Callable[[str], None] = lambda why: None) -> int:
+def run(application: Application, refused: Callable[[str], None] = lambda why: None, asker: Asker | None = None) -> int:
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise. `refused`: called
-    with the reason if the tree cannot be started here."""
+    with the reason if the tree cannot be started here. `asker`: asks whether the disks of the directories answer, and
+    is closed then."""
     early_signals.disregard()
     time_scale.establish(log)
     core_dumps.forbid()
     try:
-        directory = RunDirectory(application.run_dir, application.lock_dir)
+        with asker or Asker() as disks:
+            directory = RunDirectory(application.run_dir, application.lock_dir, disks.require_answer)
         install(Catalogue(application.metrics))
         try:
             preload(application.preload)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ..hanging_disks import Ask, require_answer
 from ..messaging.names import Names
 from ..protocol import FORK_SERVER
 from .disk_check import Guard
@@ -26,7 +27,7 @@ _LONGEST_PAUSE: Final = 960.0
 class RunDirectory:
     """Held by one fork server at a time."""
 
-    def __init__(self, path: Path, lock_dir: Path | None = None) -> None:
+    def __init__(self, path: Path, lock_dir: Path | None = None, ask: Ask = require_answer) -> None:
         """Takes the locks, then removes the files of an earlier agent. Raises AlreadyRunning, PeerRefused, OSError.
 
         `lock_dir`: holds a second lock, which outlives a removal of `path`. Both are created with mode 0700 if
@@ -36,7 +37,7 @@ class RunDirectory:
         try:
             # the locks come first: the janitor of a killed agent holds them while it removes files
             for directory in dict.fromkeys((lock_dir or path, path)):
-                self._locks.append(Lock(directory, makes=True))
+                self._locks.append(Lock(directory, makes=True, ask=ask))
         except (AlreadyRunning, OSError):
             self._release()
             raise

@@ -14,12 +14,29 @@ from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import refused_starts
 from actors.shared.linux import mount_calls
 from supervision.fork_server.lock import Lock, holder_of
-from tests.support.agent_command import SOURCES, START
+from tests.support.agent_command import HARMLESS, SOURCES, START, AgentCommand
 from tests.support.dead_mounts import mount_dead
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.hung_mount import hung_mount, is_possible
+from tests.support.tcp_ports import free_port
 
 pytestmark = [pytest.mark.tree, pytest.mark.skipif(not is_possible(), reason="needs root and /dev/fuse")]
+COUNTED = """
+import sys
+
+
+def says(event, arguments):
+    frame = sys._getframe() if event == "os.fork" else None
+    while frame is not None and frame.f_globals["__name__"] != "supervision.hanging_disks":
+        frame = frame.f_back
+    if frame is not None:
+        print("made: process that asks", file=sys.stderr, flush=True)
+
+
+sys.addaudithook(says)
+from actors.agent.command import main
+sys.exit(main())
+"""
 LOCKED = "tests.support.tree_actors:locked_elsewhere"
 SAID = "the disk does not answer"
 
@@ -82,3 +99,11 @@ def test_the_agent_is_not_started_on_it(tmp_path: Path) -> None:
     refused_starts.forget(run_dir_of(f"{tmp_path}/root"))
     assert done.returncode == 1
     assert f"--root-dir: {tmp_path}/root: {SAID}" in done.stderr
+
+
+def test_one_process_asks_the_disks_of_a_start(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    flags = [f"--root-dir={root}", f"--container-runtime-endpoint=unix://{root}/none.sock", f"--port={free_port()}"]
+    with AgentCommand([sys.executable, "-c", COUNTED, "start", *HARMLESS, "--healthz-port=0", *flags], root) as agent:
+        agent.wait_ready()
+        assert agent.log.count("made: process that asks") == 1

@@ -17,7 +17,7 @@ import msgspec
 
 from actors.agent.inspection.questions import list_pods
 from actors.agent.read_only_disk import is_read_only
-from actors.agent.remedies import HANGING_DISK, RESTART
+from actors.agent.remedies import RESTART
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
@@ -35,7 +35,7 @@ from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import plain, terminal_columns, wrapped
 from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, remedy_as_typed
 from supervision.errors import error_reason, error_text
-from supervision.hanging_disks import hangs, require_answer
+from supervision.hanging_disks import REMEDY, hangs, require_answer
 from supervision.protocol import Tree, Trouble
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks, shared_runtime
@@ -135,7 +135,7 @@ def _disk(root_dir: str) -> Iterator[Finding]:
     try:
         require_answer(Path(root_dir, "troupelet"), writes=True)
     except TimeoutError as error:
-        yield failure("disk", f"{root_dir}: {error.strerror}: no pod starts, and nothing is recorded", HANGING_DISK)
+        yield failure("disk", f"{root_dir}: {error.strerror}: no pod starts, and nothing is recorded", REMEDY)
         return
     try:
         os.stat(root_dir)

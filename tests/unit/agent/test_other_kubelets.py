@@ -12,6 +12,7 @@ from actors.agent.doctor import host_checks
 from actors.agent.doctor.finding import Level
 from actors.agent.other_kubelets import kubelet_on
 from actors.shared.config.agent import Agent
+from supervision.hanging_disks import require_answer
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_the_directory_of_a_kubelet_that_has_ended_or_is_elsewhere_is_not_ours(
 def test_no_agent_starts_beside_a_kubelet(tmp_path: Path, processes: list[tuple[int, list[str]]]) -> None:
     processes.append((os.getppid(), ["kubelet", f"--root-dir={tmp_path}"]))
     agent = Agent(root_dir=str(tmp_path), run_dir=f"{tmp_path}/run")
-    (problem,) = start._others_here(agent)
+    (problem,) = start._others_here(agent, require_answer)
     assert str(problem).startswith(f"--root-dir: a kubelet with pid {os.getppid()} runs on {tmp_path}: stop it first")
     first = next(host_checks.start(agent, []))
     assert (first.level, first.text) == (Level.FAILURE, str(problem))

@@ -13,6 +13,7 @@ from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.loading import load
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, State, hash_of, layers_of
 from actors.shared.config.sources.layers import read_layers
+from supervision.hanging_disks import Ask
 
 
 class Started(Exception):
@@ -35,7 +36,7 @@ def argv(tmp_path: Path) -> list[str]:
 
 
 def checks_that_refuse(*refused: int, seen: list[Agent]) -> object:
-    def check(agent: Agent) -> None:
+    def check(agent: Agent, ask: Ask) -> None:
         seen.append(agent)
         if agent.config.maxPods in refused:
             raise ConfigErrors(

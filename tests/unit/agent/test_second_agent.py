@@ -11,6 +11,7 @@ from actors.agent import start, start_checks
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from supervision.fork_server.lock import Lock
+from supervision.hanging_disks import require_answer
 
 
 @pytest.mark.parametrize(("taken", "flag"), [("root/troupelet", "--root-dir"), ("run", "--run-dir")])
@@ -18,14 +19,14 @@ def test_a_second_agent_on_the_same_directory_is_refused_before_it_touches_anyth
     tmp_path: Path, taken: str, flag: str
 ) -> None:
     agent = Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run"))
-    assert not list(start._others_here(agent))
+    assert not list(start._others_here(agent, require_answer))
     (tmp_path / taken).mkdir(parents=True)
     lock = Lock(tmp_path / taken)
-    (problem,) = start._others_here(agent)
+    (problem,) = start._others_here(agent, require_answer)
     named = tmp_path / taken.partition("/")[0]
     assert str(problem).startswith(f"{flag}: an agent with pid {os.getpid()} already runs on {named}: stop it")
     lock.release()
-    assert not list(start._others_here(agent))
+    assert not list(start._others_here(agent, require_answer))
 
 
 def test_a_second_agent_is_refused_together_with_all_other_errors(
@@ -36,7 +37,7 @@ def test_a_second_agent_is_refused_together_with_all_other_errors(
     other = ConfigProblem("failCgroupV1", "true", "this host has cgroup v1")
     monkeypatch.setattr(start_checks, "problems", lambda agent: [other])
     with pytest.raises(ConfigErrors) as refused:
-        start._set_up_host(Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run")))
+        start._set_up_host(Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run")), require_answer)
     lock.release()
     found = [problem.path for problem in refused.value.problems]
     assert {"failCgroupV1", "--run-dir"} <= set(found)
@@ -48,6 +49,6 @@ def test_an_agent_on_both_directories_is_one_problem(tmp_path: Path) -> None:
     for directory in (tmp_path / "root/troupelet", tmp_path / "run"):
         directory.mkdir(parents=True)
         locks.append(Lock(directory))
-    assert [problem.path for problem in start._others_here(agent)] == ["--root-dir"]
+    assert [problem.path for problem in start._others_here(agent, require_answer)] == ["--root-dir"]
     for lock in locks:
         lock.release()
