@@ -16,8 +16,8 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 def fields(pid: int) -> list[str]:
     """The fields after the name, the state first; empty if there is no such process, or if they cannot be read."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/stat", "rb") as file:  # as bytes: a codec may be a file to import, a second one
+            return file.read().rpartition(b")")[2].decode().split()
     except OSError:
         return []
 
