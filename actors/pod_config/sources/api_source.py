@@ -150,7 +150,7 @@ class ApiSource:
                 return self._reject(meta, data, error)
             mirror = is_mirror(pod)
             annotated = b"" if mirror else self._annotate(meta.uid, data)
-        except (codec.ObjectError, AttributeError, TypeError) as error:
+        except (*UNREADABLE, AttributeError, TypeError) as error:
             return self._reject(meta, data, error)
         self.invalid.pop(meta.uid, None)
         if mirror:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actors.pod_config.pods.config_seen import SeenTimes
 from actors.pod_config.sources.api_source import ApiSource, PodChange
 
 
@@ -154,6 +155,17 @@ def test_a_pod_with_a_value_that_would_end_an_actor_is_rejected_and_no_other(spe
     (invalid,) = api.listed([data(pod(spec=whole)), data(pod("b", "y"))])
     assert field in invalid.text
     assert len(invalid.text) < 500
+    assert [each.uid for each in api.candidates] == ["b"]
+
+
+@pytest.mark.parametrize("value", [b"1e400", b'"\xff"'])
+def test_a_pod_with_an_unreadable_value_in_an_unknown_field_is_rejected_and_no_other(value: bytes) -> None:
+    """The types skip the field; the pod for the workers has it."""
+    api = ApiSource(SeenTimes(lambda gate: True).api)
+    managed = b'"managedFields": [{"fieldsV1": %s}]' % value
+    broken = data(pod(meta={"managedFields": []})).replace(b'"managedFields": []', managed)
+    (invalid,) = api.listed([broken, data(pod("b", "y"))])
+    assert "pod web_d of the API server cannot be run" in invalid.text
     assert [each.uid for each in api.candidates] == ["b"]
 
 
