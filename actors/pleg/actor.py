@@ -19,6 +19,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.node_listing import NodeListing
+from actors.shared.cri.pod_lookup import ids
 from actors.shared.cri.service_outage import RUNTIME, ServiceOutage
 from actors.shared.tracing.start import start_tracer
 from supervision.actor import Actor, Address, on
@@ -71,7 +72,7 @@ class Pleg(Actor):
         self._runtime_listing = NodeListing(self._client)
         self._outage = ServiceOutage(self, RUNTIME, self.agent.runtime_endpoint, self.agent.managed_log)
         self._health_check = RuntimeHealthCheck(self, self.agent, self._client, self._outage, lambda: self._listed_at)
-        self._status_calls = StatusCalls(self, self._client, self._on_status)
+        self._status_calls = StatusCalls(self, self._client, lambda: self._view.pods, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
         self._repairs = RuntimeRepairs(self, self.agent)
         self._network_repairs = NetworkRepairs(self, self.agent, self._repairs.restart)
@@ -155,7 +156,8 @@ class Pleg(Actor):
         for sweep in sweeps:
             list_age = time.monotonic() - self._listed_at
             if self._health_check.health.ready and list_age <= SHIMS_SECONDS:
-                await sweep(self._ids, list_age)
+                there = self._ids.union(*map(ids, self._view.pods.values()))
+                await sweep(there, list_age)
 
     def _count_running(self, sandboxes: list[Sandbox], containers: list[CriContainer]) -> None:
         self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.pod_lookup import ids
 
 from .events import Listing, events
 
@@ -21,7 +22,7 @@ class RuntimeView(msgspec.Struct, frozen=True):
     """What the last relist found; None before the first one. A pod whose status call failed is left out: the next
     relist sees it as new, and asks again."""
     uids: frozenset[str] = frozenset()
-    """All pods of the last relist."""
+    """All pods of the last relist, and those of which only their status is to tell that they are gone."""
     pods: Mapping[str, PodRuntime] = {}
     """By UID: the pods among `uids` whose status is known."""
     failed: frozenset[str] = frozenset()
@@ -41,18 +42,14 @@ class Relist(msgspec.Struct, frozen=True):
 
 
 def relisted(view: RuntimeView, listing: Listing) -> Relist:
-    """The runtime has been listed."""
-    uids = frozenset(listed.uid for listed in listing.values())
+    """The runtime has been listed. A pod of which a known sandbox or container is not listed is asked for with each
+    relist, until its status agrees."""
+    uids = frozenset(listed.uid for listed in listing.values()) | view.pods.keys()
     touched = {event.uid for event in events(view.listing or {}, listing)}
+    touched |= {uid for uid, pod in view.pods.items() if not ids(pod) <= listing.keys()}
     # no event reports the end of a pod that was missing from the listing
     touched |= view.failed - uids
-    after = msgspec.structs.replace(
-        view,
-        listing=listing,
-        uids=uids,
-        pods={uid: pod for uid, pod in view.pods.items() if uid in uids},
-        failed=view.failed & uids,
-    )
+    after = msgspec.structs.replace(view, listing=listing, uids=uids, failed=view.failed & uids)
     return Relist(after, changed=frozenset(touched & uids), gone=frozenset(touched - uids))
 
 
@@ -63,10 +60,12 @@ def completed(view: RuntimeView, started_at: float) -> RuntimeView:
 
 def answered(view: RuntimeView, pod: PodRuntime) -> RuntimeView:
     """Store the result of a status call: the pod's whole state, or that it is gone."""
-    pods = {uid: each for uid, each in view.pods.items() if uid != pod.uid}
-    if pod.sandboxes or pod.containers:
+    pods, uids = {uid: each for uid, each in view.pods.items() if uid != pod.uid}, view.uids
+    if ids(pod):
         pods[pod.uid] = pod
-    return msgspec.structs.replace(view, pods=pods, failed=view.failed - {pod.uid})
+    elif not any(listed.uid == pod.uid for listed in (view.listing or {}).values()):
+        uids -= {pod.uid}
+    return msgspec.structs.replace(view, pods=pods, uids=uids, failed=view.failed - {pod.uid})
 
 
 def failed(view: RuntimeView, uid: str) -> RuntimeView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -59,9 +59,15 @@ def listed_pods(
 class StatusCalls:
     """Asks for pods on behalf of an actor, which takes each outcome."""
 
-    def __init__(self, actor: Actor, client: CriClient, take: Callable[[str, PodRuntime | Failure], None]) -> None:
-        """`take` gets the UID, and all that the runtime has of the pod."""
-        self._actor, self._client, self._take = actor, client, take
+    def __init__(
+        self,
+        actor: Actor,
+        client: CriClient,
+        known: Callable[[], Mapping[str, PodRuntime]],
+        take: Callable[[str, PodRuntime | Failure], None],
+    ) -> None:
+        """`known`: the last outcomes, by UID. `take` gets the UID, and all that the runtime has of the pod."""
+        self._actor, self._client, self._known, self._take = actor, client, known, take
         self._room = asyncio.Semaphore(AT_ONCE)
         self._under_way: set[str] = set()
         self._repeats: set[str] = set()
@@ -98,6 +104,7 @@ class StatusCalls:
             return Failure(f"no answer in {scaled(DEADLINE_SECONDS):.0f} s", LATE)
 
     async def _query_pod(self, uid: str, listed: ListedPod | None) -> PodRuntime:
+        known = self._known().get(uid)
         if listed is None:
-            return await look(self._client, uid)
-        return await look_at(self._client, uid, listed.sandboxes, listed.containers, lambda: listed.at)
+            return await look(self._client, uid, known)
+        return await look_at(self._client, uid, listed.sandboxes, listed.containers, known, lambda: listed.at)

@@ -19,7 +19,7 @@ from actors.pod_workers.phases.phase_functions import SPANS, next_step
 from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.desired_state import DesiredState
 from actors.pod_workers.pod.event import PodEvent
-from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
+from actors.pod_workers.pod.orders import ObjectsMissing, PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.phase_transitions import PodWorkerPhase
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
@@ -29,6 +29,7 @@ from actors.pod_workers.pod.state_values import ContainerInstance, PodView
 from actors.shared.cri.calls_in_progress import CallsInProgress
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.pod_lookup import lacks
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
 from supervision.errors import error_text
@@ -121,7 +122,11 @@ class PodWorker:
         """Handle a report of the PLEG."""
         self._unreadable.read()
         known = self.state.runtime
-        if known is None or runtime.at > known.at:
+        if known is not None and runtime.at <= known.at:
+            return
+        if known is not None and lacks(runtime, known):
+            self.tell(ObjectsMissing())  # a PLEG that has started since knows only what is listed
+        else:
             self.tell(RuntimeChanged(self._run.complete(runtime)))
 
     def cannot_see(self, error: str) -> None:

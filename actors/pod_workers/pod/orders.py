@@ -100,6 +100,13 @@ class RuntimeChanged(PodEvent, frozen=True):
         return without_waiting(replace(state, view=replace(state.view, runtime=seen)), self.runtime)
 
 
+class ObjectsMissing(PodEvent, frozen=True):
+    """A report of the PLEG lacks known sandboxes or containers: the pod worker asks for these before it decides."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, view=replace(state.view, stale=True))
+
+
 def with_lost(state: PodState, runtime: PodRuntime) -> PodState:
     """Note the containers that the runtime has lost since the known state, or since the last report of a pod of which
     nothing is known yet, and forget those that it has again."""

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import TypeVar
 
 from actors.shared.kube.names import POD_UID_LABEL
 
 from .client import CriClient
-from .errors import NotFound, RuntimeFailure
+from .errors import CriError, NotFound, RuntimeFailure, is_answer
 from .model import CriContainer, PodRuntime, Sandbox
 
+Status = TypeVar("Status", Sandbox, CriContainer)
 
-async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.monotonic) -> PodRuntime:
+
+async def look(
+    client: CriClient, uid: str, known: PodRuntime | None = None, clock: Callable[[], float] = time.monotonic
+) -> PodRuntime:
     """List the sandboxes and containers, then get the status of each; those removed meanwhile are left out.
 
+    `known`: an earlier look. What it has and the lists do not is asked for, too, since a list alone ends no pod.
     `at` is the start time by `clock`: newer objects may be missing. Raises CriError, also if the runtime lists one,
     and says that it does not exist: the pod must neither be started again beside it nor count as ended.
     """
     at = clock()
     sandboxes, containers = await _listed(client, uid)
     places = {container.id: container.sandbox_id for container in containers}
-    return await _ask(client, uid, [sandbox.id for sandbox in sandboxes], places, at)
+    return await _ask(client, uid, [sandbox.id for sandbox in sandboxes], places, known, at)
 
 
 async def look_at(
@@ -30,23 +36,44 @@ async def look_at(
     uid: str,
     sandboxes: Collection[str],
     containers: Mapping[str, str],
+    known: PodRuntime | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> PodRuntime:
-    """Like `look`, with known IDs and without lists. `containers`: sandbox ID by container ID. Raises CriError."""
-    return await _ask(client, uid, sandboxes, containers, clock())
+    """Like `look`, with listed IDs and without lists. `containers`: sandbox ID by container ID. Raises CriError."""
+    return await _ask(client, uid, sandboxes, containers, known, clock())
+
+
+def lacks(found: PodRuntime, known: PodRuntime) -> bool:
+    """Whether a sandbox or container of an earlier look is not there."""
+    return bool(ids(known) - ids(found))
+
+
+def ids(runtime: PodRuntime) -> set[str]:
+    """Those of its sandboxes and containers."""
+    return {one.id for one in runtime.sandboxes} | {one.id for one in runtime.containers}
 
 
 async def _ask(
-    client: CriClient, uid: str, sandboxes: Collection[str], containers: Mapping[str, str], at: float
+    client: CriClient,
+    uid: str,
+    sandboxes: Collection[str],
+    containers: Mapping[str, str],
+    known: PodRuntime | None,
+    at: float,
 ) -> PodRuntime:
-    """A sandbox that is not listed is asked for, too, if a container is in it: a list alone does not end a pod."""
+    """A sandbox that is not listed is asked for, too, if a container is in it."""
+    listed = {*sandboxes, *containers, *containers.values()}
+    if known is not None:
+        sandboxes = [*sandboxes, *(one.id for one in known.sandboxes)]
+        containers = {one.id: one.sandbox_id for one in known.containers} | dict(containers)
     sandboxes = dict.fromkeys((*sandboxes, *containers.values()))
     boxes, found = await asyncio.gather(
-        asyncio.gather(*(_sandbox(client, sandbox) for sandbox in sandboxes)),
-        asyncio.gather(*(_container(client, container, sandbox) for container, sandbox in containers.items())),
+        asyncio.gather(*(_status(client.pod_sandbox_status(one), one in listed) for one in sandboxes)),
+        asyncio.gather(*(_status(client.container_status(one, box), one in listed) for one, box in containers.items())),
     )
-    if None in boxes or None in found:
-        await _check_missing(client, uid, {*sandboxes, *containers} - {one.id for one in (*boxes, *found) if one})
+    missing = listed - {one.id for one in (*boxes, *found) if one is not None}
+    if missing:
+        await _check_missing(client, uid, missing)
     return assemble(uid, [s for s in boxes if s is not None], [c for c in found if c is not None], at)
 
 
@@ -64,18 +91,15 @@ async def _check_missing(client: CriClient, uid: str, missing: set[str]) -> None
                 raise RuntimeFailure("status", "UNKNOWN", text)
 
 
-async def _sandbox(client: CriClient, sandbox: str) -> Sandbox | None:
+async def _status(call: Awaitable[Status], listed: bool) -> Status | None:
+    """None if it does not exist. cri-dockerd says that by UNKNOWN, so that any answer but its status is the end of one
+    that is not listed either."""
     try:
-        return await client.pod_sandbox_status(sandbox)
-    except NotFound:
-        return None
-
-
-async def _container(client: CriClient, container: str, sandbox: str) -> CriContainer | None:
-    try:
-        return await client.container_status(container, sandbox)
-    except NotFound:
-        return None
+        return await call
+    except CriError as error:
+        if isinstance(error, NotFound) or (is_answer(error) and not listed):
+            return None
+        raise
 
 
 def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer], at: float) -> PodRuntime:

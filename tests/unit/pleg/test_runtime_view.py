@@ -40,26 +40,47 @@ def test_a_pod_whose_status_call_failed_is_reported_gone_once():
 
 
 looks = st.dictionaries(st.sampled_from(UIDS), st.sampled_from(STATES))
-steps = st.lists(st.tuples(looks, st.lists(st.tuples(st.sampled_from(UIDS), st.booleans()))), max_size=8)
+hidden = st.frozensets(st.sampled_from(UIDS))
+steps = st.lists(st.tuples(looks, hidden, st.lists(st.tuples(st.sampled_from(UIDS), st.booleans()))), max_size=8)
 
 
 @given(steps)
-def test_despite_failures_each_present_pod_is_known_or_queried_and_each_missing_one_is_reported(history):
+def test_despite_failures_and_wrong_lists_each_pod_is_known_or_queried_and_each_missing_one_is_reported(history):
     view = RuntimeView()
     told: set[str] = set()
-    for number, (pods, outcomes) in enumerate(history):
-        relist = relisted(view, listing(pods))
+    for number, (pods, unlisted, outcomes) in enumerate(history):
+        listed, before = set(pods) - unlisted, set(view.pods)
+        relist = relisted(view, listing({uid: state for uid, state in pods.items() if uid in listed}))
         view = completed(relist.view, number + 1.0)
-        told = (told | set(pods)) - relist.gone
-        assert relist.changed <= set(pods), "only what is there can be asked for"
-        assert told == set(pods), "what was there and is not has been told as gone"
-        assert set(pods) <= relist.changed | set(view.pods), "unknown ones are asked for"
+        told = (told | listed) - relist.gone
+        assert not relist.gone & before, "a list alone ends no pod whose status was known"
+        assert relist.changed <= listed | before, "only what is listed or was known can be asked for"
+        assert told == listed | before, "what was there and is not has been told as gone"
+        assert listed <= relist.changed | set(view.pods), "unknown ones are asked for"
+        assert before - listed <= relist.changed, "so are those that are not listed any more"
         for uid in relist.changed:
-            ok = dict(outcomes).get(uid, True)
-            view = answered(view, runtime_of(uid)) if ok else failed(view, uid)
+            if not dict(outcomes).get(uid, True):
+                view = failed(view, uid)
+                continue
+            view = answered(view, runtime_of(uid, there=uid in pods))
+            told -= set() if uid in pods else {uid}
         known, unread = of_uids(view, frozenset(UIDS))
-        assert {pod.uid for pod in known} | set(unread) == set(pods)
-        assert view.failed <= set(pods)
+        assert {pod.uid for pod in known} | set(unread) == told
+        assert view.failed <= told
+
+
+def test_a_pod_that_is_not_listed_is_asked_for_with_each_relist_until_its_status_agrees():
+    view = answered(relisted(RuntimeView(), listing({"u": CriContainerState.RUNNING})).view, runtime_of("u"))
+    for _ in range(2):
+        relist = relisted(view, {})
+        assert relist.changed == {"u"}
+        assert not relist.gone
+        view = answered(relist.view, runtime_of("u"))
+        assert list(view.pods) == ["u"]
+    view = answered(relisted(view, {}).view, runtime_of("u", there=False))
+    assert not view.pods
+    assert not view.uids
+    assert relisted(view, {}).changed == frozenset()
 
 
 def test_an_empty_answer_removes_the_pod():

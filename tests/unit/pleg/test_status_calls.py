@@ -29,7 +29,7 @@ class Runtime:
         self.error: CriError | None = None
         self._go = asyncio.Event()
 
-    async def _look(self, client: Any, uid: str) -> PodRuntime:
+    async def _look(self, client: Any, uid: str, known: PodRuntime | None) -> PodRuntime:
         self.asked.append(uid)
         await self._go.wait()
         if self.error is not None:
@@ -49,7 +49,9 @@ class Story:
         self.runtime = Runtime(monkeypatch)
         self.harness = Harness(Nobody, name="pleg")
         self.outcomes: list[tuple[str, PodRuntime | Failure]] = []
-        self.calls = StatusCalls(self.harness.actor, cast(CriClient, None), lambda *one: self.outcomes.append(one))
+        self.calls = StatusCalls(
+            self.harness.actor, cast(CriClient, None), dict, lambda *one: self.outcomes.append(one)
+        )
 
     async def ask(self, *uids: str) -> list[bool]:
         """Whether a call began for each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.shared.cri.errors import RuntimeFailure
+from actors.shared.cri.errors import RuntimeFailure, Unavailable
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look, look_at
 from actors.shared.kube.names import POD_UID_LABEL
@@ -55,6 +55,43 @@ async def test_a_sandbox_that_is_not_listed_is_there_if_its_status_says_so() -> 
     fake.faults.add("ListPodSandbox", Fault(unheeded=True))
     found = await look(fake.client(), "u")
     assert [box.id for box in found.sandboxes if box.ready] == [before.sandboxes[0].id]
+    await fake.close()
+
+
+@pytest.mark.parametrize("lists", [("ListPodSandbox",), ("ListContainers",), ("ListPodSandbox", "ListContainers")])
+async def test_what_was_there_and_is_not_listed_is_there_if_its_status_says_so(lists: tuple[str, ...]) -> None:
+    fake = FakeRuntime()
+    before = await running(fake)
+    for method in lists:
+        fake.faults.add(method, Fault(unheeded=True))
+    fake.finish(before.containers[0].id, 3)
+    found = await look(fake.client(), "u", before)
+    assert [box.id for box in found.sandboxes if box.ready] == [before.sandboxes[0].id]
+    assert [(one.id, one.sandbox_id, one.exit_code) for one in found.containers] == [
+        (before.containers[0].id, before.sandboxes[0].id, 3)
+    ]
+    await fake.close()
+
+
+@pytest.mark.parametrize("code", ["NOT_FOUND", "UNKNOWN"])
+async def test_what_was_there_is_gone_if_neither_list_nor_status_has_it(code: str) -> None:
+    fake = FakeRuntime()
+    before = await running(fake)
+    await fake.client().remove_container(before.containers[0].id)
+    fake.faults.add("ContainerStatus", Fault(error=code))
+    found = await look(fake.client(), "u", before)
+    assert ([box.id for box in found.sandboxes], found.containers) == ([before.sandboxes[0].id], [])
+    assert len(fake.requests_for("ListContainers")) == 2, "nothing is listed again to find that out"
+    await fake.close()
+
+
+async def test_whether_something_unlisted_is_gone_is_not_known_without_an_answer() -> None:
+    fake = FakeRuntime()
+    before = await running(fake)
+    fake.faults.add("ListContainers", Fault(unheeded=True))
+    fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE"))
+    with pytest.raises(Unavailable):
+        await look(fake.client(), "u", before)
     await fake.close()
 
 
