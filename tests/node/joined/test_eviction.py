@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 from actors.eviction_manager.eviction_signals import pid_signals
+from actors.shared.linux import cgroup_tree
+from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.memory import total_memory
 from tests.node.joined.test_pod_features import within
 from tests.support.api_connection import Obj
@@ -183,6 +186,29 @@ def test_a_child_that_the_kernel_kills_for_memory_is_an_event_that_names_the_con
     assert told["message"].startswith("Memory cgroup out of memory: killed process tail, pid: ")
     assert told["involvedObject"]["fieldPath"] == "spec.containers{greedy}"
     assert event(small, NODE, "SystemOOM") == {}
+
+
+def test_a_process_outside_any_pod_that_the_kernel_kills_for_its_cgroup_is_no_event(small: Joined) -> None:
+    """As with the kubelet, to which SystemOOM is the memory of the whole node."""
+    outside, pod_of_later = f"/{small.node.cgroup.strip('/')}-outside", "later"
+    tree = cgroup_tree.find("")
+    tree.create(outside)
+    try:
+        tree.apply(outside, CgroupLimits(memory_bytes=16 * MIB))
+        with subprocess.Popen(["sh", "-c", "read go; exec tail /dev/zero"], stdin=subprocess.PIPE) as victim:
+            tree.enter(outside, victim.pid)
+            victim.communicate(b"\n", timeout=SECONDS)
+        assert victim.returncode == -signal.SIGKILL
+        text = f"the kernel killed tail ({victim.pid}) of {outside}: out of memory"
+        within(SECONDS, lambda: text in small.node.log.read_text(errors="replace"), "a line in the log")
+    finally:
+        tree.remove(outside)
+    # an event of a pod comes after one that the node would have had
+    grow = container("greedy", "sh", "-c", "tail /dev/zero; sleep 1000", resources={"limits": {"memory": "32Mi"}})
+    small.create(pod(pod_of_later, grow))
+    within(SECONDS, lambda: event(small, pod_of_later, "OOMKilling") != {}, "an event of the pod")
+    assert event(small, NODE, "SystemOOM") == {}
+    assert event(small, NODE, "OOMKilling") == {}
 
 
 def test_a_critical_pod_gets_the_room_of_another_one(real_runtime: RealRuntime) -> None:
