@@ -37,6 +37,7 @@ BUSYBOX_IMAGE = images.BUSYBOX_IMAGE
 READY_SECONDS = 60.0
 REMOVE_SECONDS = 30.0
 """Deadline of one call."""
+DISK_BYTES = 600 << 20
 POLL_SECONDS = 0.02
 PREFIX = "troupelet-test-"
 RUNS = "t[0-9]*"
@@ -167,9 +168,10 @@ def _purge(base: Path, instance: ManagedRuntime, cgroup: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def runtime_running(disk: str = "") -> Iterator[RealRuntime]:
+def runtime_running(disk: str = "", inodes: int = 0) -> Iterator[RealRuntime]:
     """A runtime that is ready, with both images. Skips where there cannot be one, saying why. `disk`: options of a file
-    system in memory for its images and writable layers; '': they are where all other files are."""
+    system in memory for its images and writable layers, `inodes`: that one is a disk with so many; without both they
+    are where all other files are."""
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED with real containers: this needs root")
     try:
@@ -181,9 +183,12 @@ def runtime_running(disk: str = "") -> Iterator[RealRuntime]:
     runtime = RealRuntime(Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")), host)
     runtime.base.chmod(0o711)  # containers in user namespaces pass through it
     try:
-        if disk:
+        if disk or inodes:
             Path(runtime.instance.root).mkdir()
+        if disk:
             subprocess.run(["mount", "-t", "tmpfs", "-o", disk, "tmpfs", runtime.instance.root], check=True)
+        if inodes:
+            _mount_disk(runtime.base / "disk", inodes, runtime.instance.root)
         prepare(runtime.instance, host)
         runtime.start()
         image_import.import_layout(runtime.instance, host, images.first_images(host.machine))
@@ -192,6 +197,16 @@ def runtime_running(disk: str = "") -> Iterator[RealRuntime]:
     finally:
         left = runtime.purge()
     assert not left, f"left behind: {left}"
+
+
+def _mount_disk(file: Path, inodes: int, point: str) -> None:
+    """A disk with ext4 on a loop device. Skips where there can be none."""
+    file.touch()
+    os.truncate(file, DISK_BYTES)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-N", str(inodes), str(file)], check=True)
+    done = subprocess.run(["mount", "-o", "loop", str(file), point], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"NOT TESTED on a disk of its own: {done.stderr.strip()}")
 
 
 @pytest.fixture(scope="session")

@@ -23,21 +23,31 @@ SECONDS = 60.0
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 NAME = "gpu.test"
-VERSIONS = ("v1.DRAPlugin", "v1alpha1.DRAResourceHealth")
+SERVICES = ("v1.DRAPlugin", "v1alpha1.DRAResourceHealth")
+VERSIONS = ("v1", "v1beta1")
 
 
 class DriverProcess:
     """`files`: what the driver has on disk."""
 
-    def __init__(self, root_dir: Path) -> None:
-        self._root_dir = root_dir
+    def __init__(self, root_dir: Path, services: tuple[str, ...] = SERVICES) -> None:
+        self._root_dir, self._services = root_dir, services
         self.files = SampleDriver(root_dir, NAME)
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "tests.support.dra_driver", str(self._root_dir), NAME, *VERSIONS]
+        command = [sys.executable, "-m", "tests.support.dra_driver", str(self._root_dir), NAME, *self._services]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self._expect("started")
+
+    @property
+    def version(self) -> str:
+        return self._services[0].partition(".")[0]
+
+    @property
+    def unprepare(self) -> str:
+        """The method, as its calls have it."""
+        return f"{self.version}.NodeUnprepareResources"
 
     def wait_registered(self) -> None:
         """Until the agent has taken it."""
@@ -62,7 +72,16 @@ class DriverProcess:
 @pytest.fixture
 def driver(own: Joined) -> Iterator[DriverProcess]:
     """Its devices have no CDI names: whatever the runtime is, the pods start."""
-    found = DriverProcess(Path(own.node.home, "root"))
+    yield from started(own, DriverProcess(Path(own.node.home, "root")))
+
+
+@pytest.fixture(params=VERSIONS)
+def versioned(own: Joined, request: pytest.FixtureRequest) -> Iterator[DriverProcess]:
+    """A driver that has one version of the service."""
+    yield from started(own, DriverProcess(Path(own.node.home, "root"), (f"{request.param}.DRAPlugin",)))
+
+
+def started(own: Joined, found: DriverProcess) -> Iterator[DriverProcess]:
     found.files.name_by_cdi(names=False)
     found.start()
     try:
@@ -121,7 +140,7 @@ def test_a_pod_waits_for_its_claim_and_holds_it_until_it_has_ended(own: Joined, 
     assert len(driver.files.prepared) == 1
     driver.files.behave(error={"one": "still busy"})
     own.delete("second")
-    within(SECONDS, lambda: driver.files.methods().count("v1.NodeUnprepareResources") > 1, "a second try")
+    within(SECONDS, lambda: driver.files.methods().count(driver.unprepare) > 1, "a second try")
     assert own.pod("second")["status"]["phase"] == "Running"
     driver.files.behave()
     own.wait_no_pod("second", seconds=SECONDS)
@@ -187,7 +206,10 @@ FAULTS: dict[str, Callable[[Joined, DriverProcess], None]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_kill_during_a_call_loses_nothing_and_leaves_nothing(own: Joined, driver: DriverProcess, fault: str) -> None:
+def test_a_kill_during_a_call_loses_nothing_and_leaves_nothing(
+    own: Joined, versioned: DriverProcess, fault: str
+) -> None:
+    driver = versioned
     make_claim(own, "one")
     driver.files.behave(hang=2)
     create(own, "web", "one")
@@ -199,12 +221,13 @@ def test_a_kill_during_a_call_loses_nothing_and_leaves_nothing(own: Joined, driv
     assert [one["name"] for one in driver.files.prepared.values()] == ["one"]
     driver.files.behave(hang=2)
     own.delete("web")
-    within(SECONDS, lambda: "v1.NodeUnprepareResources" in driver.files.methods(), "unprepare")
+    within(SECONDS, lambda: driver.unprepare in driver.files.methods(), "unprepare")
     FAULTS[fault](own, driver)
     driver.files.behave()
     own.wait_no_pod("web", seconds=2 * SECONDS)
     within(SECONDS, lambda: driver.files.prepared == {}, "nothing prepared")
     within(SECONDS, lambda: stored(own) == [], "nothing stored")
+    assert {method.partition(".")[0] for method in driver.files.methods()} == {driver.version}
 
 
 def test_the_slices_of_a_driver_that_stays_away_are_deleted(own: Joined, driver: DriverProcess) -> None:
