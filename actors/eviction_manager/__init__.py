@@ -8,6 +8,7 @@ memory_notices.py    the kernel's notifications that memory runs short
 usage.py             the usage of a pod; usage_reader.py reads it, writable_layers.py asks the runtime
 ranking.py           which pod is evicted first; explanation.py: the message of an eviction
 local_storage.py     limits of emptyDir volumes and ephemeral storage; limit_check.py measures the pods that have one
+shared_disks.py      measures the disk usage of pods once, for their limits and for the stats pages
 pod_evictions.py     evictions in progress: saved in a file, ordered again until the pod has ended
 oom_watcher.py       reports processes that the OOM killer killed (kernel_log.py)
 node_cleanup.py      removes dead containers and unused images before any pod is evicted

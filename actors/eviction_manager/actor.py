@@ -19,13 +19,13 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.cri.client import CriClient
 from actors.shared.linux import cgroup_tree
-from supervision.actor import Actor, Address, on
+from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER
 
 from .limit_check import LimitCheck
 from .local_storage import is_limited
-from .messages import PreemptPods
+from .messages import GetPodDisks, PodDisksMeasured, PreemptPods
 from .node_cleanup import NodeCleanup
 from .node_observer import NodeObservations, NodeObserver
 from .oom_watcher import OomWatcher
@@ -33,6 +33,7 @@ from .pod_evictions import REPEAT_SECONDS, PodEvictions
 from .pressure_report import PressureReport
 from .resources import RESOURCE_OF, reclaims
 from .round_timer import ROUND_SECONDS, RoundTimer
+from .shared_disks import volume_period
 from .thresholds import SignalObservation, ThresholdTracker, for_layout, still_met, watched
 from .usage import PodUsage
 from .usage_reader import UsageReader
@@ -64,7 +65,7 @@ class EvictionManager(Actor):
         self._tracker = ThresholdTracker(self._watched, period, self._conditions, self._clock())
         self._pressure = PressureReport(lambda state: self.tell(FORK_SERVER, state), self._clock)
         self._observer = NodeObserver(self, agent, tree, self._host)
-        self._usage = UsageReader(self, agent, tree, self._runtime)
+        self._usage = UsageReader(self, agent, tree, self._clock, self._runtime)
         self._cleanup = NodeCleanup(self, agent.workers)
         self._timer = RoundTimer(self, self._observer, self._watched, self._clock)
         self._timer.listen(tree, notifies=agent.config.kernelMemcgNotification, proc=f"{self._host}/proc")
@@ -73,7 +74,7 @@ class EvictionManager(Actor):
         self.every(REPEAT_SECONDS, self._evictions.look)
         self.start_task(self._run(), "rounds")
         if agent.config.localStorageCapacityIsolation and not agent.standalone:
-            self._limits = LimitCheck(self._usage, float(agent.config.volumeStatsAggPeriod), self._clock)
+            self._limits = LimitCheck(self._usage, volume_period(agent), self._clock)
             self.every(min(ROUND_SECONDS, self._limits.period), self._enforce_limits, jitter=0.1)
 
     async def on_hello(self, name: ActorName) -> None:
@@ -181,6 +182,13 @@ class EvictionManager(Actor):
         usages, layout = await self._limits.usages(pods), (await self._observer.observe(disks=False)).layout
         for eviction in over_limits(pods, usages, layout):
             self._evictions.add(eviction)
+
+    @on(GetPodDisks)
+    async def on_pod_disks(self, message: GetPodDisks, sender: Address) -> PodDisksMeasured:
+        try:
+            return PodDisksMeasured(await self._usage.shared_disks.recent(message.pods, message.left_out))
+        except DisposableError as error:
+            return PodDisksMeasured({}, str(error))
 
     # -- reports ------------------------------------------------------------------------------------------------------
     def _report_evictions(self) -> None:

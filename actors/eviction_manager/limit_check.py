@@ -7,22 +7,18 @@ node within seconds. Volumes may have many files: they are measured once in a pe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import msgspec
 
 from .usage import DiskUsage, PodUsage
 from .usage_reader import RunningPod, UsageReader
 
-DEFAULT_PERIOD_SECONDS: Final = 60.0
-
 
 class LimitCheck:
-    """`period`: of the volumes, in seconds; 0 and less is the default. `clock`: seconds, monotonic."""
+    """`period`: of the volumes, in seconds. `clock`: seconds, monotonic."""
 
     def __init__(self, reader: UsageReader, period: float, clock: Callable[[], float]) -> None:
-        self._reader, self._clock = reader, clock
-        self.period = period if period > 0 else DEFAULT_PERIOD_SECONDS
+        self._reader, self._clock, self.period = reader, clock, period
         self._volumes: dict[str, dict[str, DiskUsage]] = {}
         """By the pod's UID, of the last measurement."""
         self._measured_at = float("-inf")

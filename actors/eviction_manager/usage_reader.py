@@ -22,6 +22,7 @@ from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
 from .resources import PIDS, disk_of
+from .shared_disks import SharedDisks, volume_period
 from .usage import ContainerUsage, DiskUsage, PodUsage
 from .writable_layers import WritableLayers
 
@@ -42,15 +43,24 @@ class RunningPod(msgspec.Struct, frozen=True):
 
 
 class UsageReader:
-    """`runtime`: client for the figures of writable layers; by default one is made on first use."""
+    """`runtime`: client for the figures of writable layers; by default one is made on first use. `clock`: seconds,
+    monotonic."""
 
-    def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, runtime: CriClient | None = None) -> None:
+    def __init__(
+        self,
+        actor: Actor,
+        agent: Agent,
+        tree: CgroupTree,
+        clock: Callable[[], float],
+        runtime: CriClient | None = None,
+    ) -> None:
         self._actor, self._agent, self._tree, self._client = actor, agent, tree, runtime
         self._layers = WritableLayers(actor.log)
         disposable = actor.disposable
-        self._pod_disks = PodDisks(
+        measures = PodDisks(
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline), actor.log
         )
+        self.shared_disks = SharedDisks(measures, volume_period(agent), clock)
 
     async def pods(self) -> list[RunningPod] | None:
         """The usage of all pods; None when the pods are unknown."""
@@ -119,7 +129,7 @@ class UsageReader:
         layers = await self._layers.read(self._runtime(), [pod.uid for pod in pods])
         if layers is None:
             return None
-        measure = self._pod_disks.measure if volumes else self._pod_disks.measure_logs
+        measure = self.shared_disks.measure if volumes else self.shared_disks.measure_logs
         try:
             measured = await measure(places)
         except DisposableError as error:

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from actors.eviction_manager.messages import EVICTION_MANAGER, GetPodDisks
 from actors.http_servers.access.access import AccessCheck
 from actors.http_servers.exposition.actor_metrics import ActorMetrics
 from actors.http_servers.exposition.program_metrics import AgentProcesses
 from actors.shared.config.agent import Agent
+from actors.shared.stats.pod_disks import MEASURE_SECONDS, driven, put_driver_figures
 from actors.shared.stats.volume_figures import VolumeFigures
 from actors.shared.tracing.tracer import OFF, Tracer
 from actors.volume_manager.messages import FIGURES_SECONDS, VOLUME_MANAGER, GetVolumeFigures
-from supervision.actor import Actor, AskError
+from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
 from .connections import BoundedServer
@@ -105,11 +107,24 @@ class ServerState:
             self.agent,
             self.runtime,
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
+            self._measure_pods,
             self.actor.metrics,
             self.actor.log,
-            ask_drivers=self._ask_drivers,
         )
         return Collector(self.agent, self.runtime, disks)
+
+    async def _measure_pods(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
+        """By the eviction manager, which measures pods with limits anyway. Raises DisposableError."""
+        by_drivers = await self._ask_drivers()
+        question = GetPodDisks(pods, driven(by_drivers))
+        try:
+            answer = await self.actor.ask(EVICTION_MANAGER, question, timeout=scaled(MEASURE_SECONDS) + 2.0)
+        except AskError as error:
+            raise DisposableError("AskError", str(error)) from None
+        if answer.error:
+            raise DisposableError("GetPodDisks", answer.error)
+        put_driver_figures(answer.pods, by_drivers)
+        return answer.pods
 
     async def _ask_drivers(self) -> list[VolumeFigures]:
         """The usage that CSI drivers measure; empty without an answer."""

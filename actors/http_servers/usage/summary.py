@@ -160,7 +160,10 @@ def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], smal
         | {
             "io": io_stats(usage.at, usage.psi) if usage else None,
             "network": network_stats(sample.at, pod.network) if pod.network else None,
-            "volume": [_volume(sample, namespace, name, one) for name, one in disk.get("volumes", {}).items()] or None,
+            "volume": [
+                _volume(_at(sample, disk), namespace, name, one) for name, one in disk.get("volumes", {}).items()
+            ]
+            or None,
             "ephemeral-storage": _ephemeral(sample, pod, disk),
             "process_stats": without_nulls({"process_count": processes.get(sandbox.pod_uid)}),
         }
@@ -178,15 +181,21 @@ def _container(sample: UsageSample, pod: PodSample, one: ContainerSample, small:
     }
     if small:
         return without_nulls(found)
-    logs = sample.disks.get(pod.sandbox.pod_uid, {}).get("logs", {}).get(one.container.name)
+    disk = sample.disks.get(pod.sandbox.pod_uid, {})
+    logs = disk.get("logs", {}).get(one.container.name)
     return without_nulls(
         found
         | {
             "io": io_stats(usage.at, usage.psi),
             "rootfs": _rootfs(sample, one),
-            "logs": fs_stats(sample.disks_at, {**file_system(sample.node_fs), **logs}) if logs else None,
+            "logs": fs_stats(_at(sample, disk), {**file_system(sample.node_fs), **logs}) if logs else None,
         }
     )
+
+
+def _at(sample: UsageSample, disk: Disk) -> float:
+    """When the disk usage of a pod was measured."""
+    return float(disk.get("at", sample.disks_at))
 
 
 def _rootfs(sample: UsageSample, one: ContainerSample) -> Json | None:
@@ -196,9 +205,9 @@ def _rootfs(sample: UsageSample, one: ContainerSample) -> Json | None:
     return fs_stats(one.layer.at_ns / 1e9, {**file_system(sample.container_fs), **used})
 
 
-def _volume(sample: UsageSample, namespace: str, name: str, volume: Disk) -> Json:
+def _volume(at: float, namespace: str, name: str, volume: Disk) -> Json:
     claim = volume.get("claim")
-    found: Json = {"name": name, **(fs_stats(sample.disks_at, volume) or {})}
+    found: Json = {"name": name, **(fs_stats(at, volume) or {})}
     if claim:
         found["pvcRef"] = {"name": claim, "namespace": namespace}
     if "abnormal" in volume:
@@ -218,4 +227,4 @@ def _ephemeral(sample: UsageSample, pod: PodSample, disk: Disk) -> Json | None:
     ]
     parts: list[Disk] = [*local, *layers, *disk["logs"].values(), disk["own"]]
     used = {key: sum(part[key] for part in parts) for key in ("used_bytes", "inodes_used")}
-    return fs_stats(sample.disks_at, {**file_system(sample.node_fs), **used})
+    return fs_stats(_at(sample, disk), {**file_system(sample.node_fs), **used})

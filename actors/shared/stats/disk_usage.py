@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,7 +20,6 @@ from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
 from .hanging_paths import Disposable, HangingPaths
-from .pod_disks import AskDrivers, PodDisks, no_drivers
 from .sample import Disk, PodSample, UsageSample
 
 DISK_SECONDS: Final = 10.0
@@ -28,26 +27,29 @@ DISK_SECONDS: Final = 10.0
 FIRST_DISK_SECONDS: Final = 3.0
 """How long an answer waits for the disks if their figures are not recent, or lack a pod, in seconds."""
 PERIOD_SECONDS: Final = 60.0
+MeasurePods = Callable[[list[list[str]]], Awaitable[dict[str, dict[str, Any]]]]
+"""Measures pods as `PodDisks`. Raises DisposableError."""
 _FILE_SYSTEMS: Final = "actors.shared.stats.disk:file_systems"
 
 
 class DiskUsageCollector:
-    """`runtime`: a client of the runtime, for its file systems. `clock`: seconds, monotonic."""
+    """`runtime`: a client of the runtime, for its file systems. `measure_pods`: by who measures pods anyway. `clock`:
+    seconds, monotonic."""
 
     def __init__(
         self,
         agent: Agent,
         runtime: CriClient,
         disposable: Disposable,
+        measure_pods: MeasurePods,
         metrics: Metrics,
         log: logging.Logger,
         clock: Callable[[], float] = time.monotonic,
-        ask_drivers: AskDrivers = no_drivers,
     ) -> None:
         self._agent, self._runtime = agent, runtime
         self._metrics, self._clock = metrics, clock
         self._places = HangingPaths(disposable, log, clock)
-        self._pod_disks = PodDisks(disposable, log, clock, ask_drivers)
+        self._measure_pods = measure_pods
         self._pods: dict[str, Disk] = {}
         self._systems: dict[str, Disk] = {}
         self._at = 0.0
@@ -91,12 +93,12 @@ class DiskUsageCollector:
         wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
         try:
             whole = await self._places.ask(_FILE_SYSTEMS, dict.fromkeys(wanted), DISK_SECONDS)
-            found = await self._pod_disks.measure(pods) if walk else {}
+            found = await self._measure_pods(pods) if walk else {}
         except DisposableError:
             self._at, self._measured = time.time(), self._clock()  # keep the old figures; retry after a period
             return
-        self._pods, self._at, self._measured = found, time.time(), self._clock()
         self._count(found)
+        self._pods, self._at, self._measured = found, time.time(), self._clock()
         node = whole.get(self._agent.root_dir, {})
         self._systems = {
             "node": node,
@@ -110,9 +112,9 @@ class DiskUsageCollector:
         pods = self._directories(new)
         self._walked.update(uid for uid, *_ in pods)
         with suppress(DisposableError):  # then they have figures with the next measurement of all
-            found = await self._pod_disks.measure(pods)
-            self._pods = {**self._pods, **found}
+            found = await self._measure_pods(pods)
             self._count(found)
+            self._pods = {**self._pods, **found}
 
     def _directories(self, pods: list[PodSample]) -> list[list[str]]:
         """The UID of each pod, its directory, and that of its logs."""
@@ -125,7 +127,10 @@ class DiskUsageCollector:
         return found
 
     def _count(self, pods: dict[str, Disk]) -> None:
-        for pod in pods.values():
+        """Those that were measured since the last time."""
+        for uid, pod in pods.items():
+            if "at" in pod and pod["at"] == self._pods.get(uid, {}).get("at"):
+                continue
             for volume in pod["volumes"].values():
                 self._metrics.observe(
                     "kubelet_volume_metric_collection_duration_seconds",

@@ -85,7 +85,7 @@ class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
     """kubelet, runtime, misc."""
     pods: list[PodSample]
     disks: dict[str, Disk] = {}
-    """By the pod's UID: its `volumes`, `logs` and `own`."""
+    """By the pod's UID: its `volumes`, `logs` and `own`, and `at`, when they were measured."""
     disks_at: float = 0.0
     node_fs: Disk = {}
     image_fs: Disk = {}

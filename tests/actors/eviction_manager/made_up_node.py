@@ -49,6 +49,8 @@ class MadeUpNode:
         self.layers: dict[str, int] = {}
         """Bytes of the writable layer of each container, by ID."""
         self.volumes_measured = 0
+        self.walked: list[str] = []
+        """UIDs of the pods whose volumes were measured."""
         self.listed = True
         self.in_runtime: dict[str, str] = {}
         """Name of each container that the runtime has, by ID."""
@@ -121,6 +123,7 @@ class MadeUpNode:
     def measure(self, pods: list[list[str]], *, volumes: bool = True) -> dict[str, Any]:
         """The figures of `measured`, by UID."""
         self.volumes_measured += volumes
+        self.walked += [uid for uid, *_ in pods if volumes]
         return {uid: self.measured[uid] if volumes else {**self.measured[uid], "volumes": {}} for uid, *_ in pods}
 
     def stop(self, uid: str, *, written: bool = True) -> None:

@@ -10,7 +10,7 @@ from actors.api_clients.event_client.messages import EVENT_CLIENT, RecordEvent
 from actors.api_clients.heartbeat_client.messages import HEARTBEAT_CLIENT, NodePressure
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
 from actors.eviction_manager import writable_layers
-from actors.eviction_manager.messages import PreemptPods
+from actors.eviction_manager.messages import GetPodDisks, PreemptPods
 from actors.image_manager.messages import RemoveUnusedImages
 from actors.pod_workers.messages import KillPod, RemoveDeadContainers
 from actors.shared.config.fields.duration import Duration
@@ -20,7 +20,7 @@ from supervision.actor import AskError, DisposableError
 from supervision.process_messages import Hello, ServiceState
 from supervision.protocol import FORK_SERVER
 
-from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed, told
+from .made_up_node import CONTAINER_ID, DISKS, MEASURE, MadeUpNode, killed, told
 
 MESSAGE = (
     "The node was low on resource: memory. Threshold quantity: 100Ki, available: 50Ki. "
@@ -248,6 +248,31 @@ async def test_logs_and_layers_over_a_limit_are_found_in_each_round_and_volumes_
         assert node.volumes_measured == 1
         await manager.advance(60.0)
         assert killed(manager) == ["layer", "logs", "volume"]
+
+
+async def test_a_page_uses_what_was_measured_for_the_limits_and_delays_no_eviction(node: MadeUpNode) -> None:
+    limited = [{"name": "v", "emptyDir": {"sizeLimit": "2Ki"}}]
+    node.add("limited", volumes=limited)
+    node.add("free")
+    size, none = {"used_bytes": 4096, "inodes_used": 1}, {"used_bytes": 0, "inodes_used": 0}
+    node.measured = {uid: {"volumes": {"v": none}, "logs": {}, "own": none} for uid in node.pods}
+    places = [[uid, f"/pods/{uid}", f"/logs/{uid}"] for uid in node.pods]
+    async with node.start(evictionHard={}) as manager:
+        await manager.advance(12.0)
+        assert node.walked == ["limited"]
+        page = (await manager.deliver(GetPodDisks(places))).pods
+        assert {uid: one["volumes"] for uid, one in page.items()} == {"limited": {"v": none}, "free": {"v": none}}
+        await manager.deliver(GetPodDisks(places))
+        assert node.walked == ["limited", "free"]
+        node.measured["limited"] = {"volumes": {"v": size}, "logs": {}, "own": none}
+        await manager.advance(80.0)  # a period later, though a page was asked for meanwhile
+        assert node.walked == ["limited", "free", "limited"]
+        assert killed(manager) == ["limited"]
+        await manager.deliver(GetPodDisks(places))
+        assert node.walked == ["limited", "free", "limited", "free"]
+        manager.disposables[MEASURE] = DisposableError("OSError", "a disk that hangs")
+        await manager.advance(120.0)
+        assert "a disk that hangs" in (await manager.deliver(GetPodDisks(places))).error
 
 
 async def test_storage_limits_are_not_enforced_without_local_storage_isolation(node: MadeUpNode) -> None:

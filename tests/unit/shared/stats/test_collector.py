@@ -68,10 +68,11 @@ class Disks:
     def __init__(self) -> None:
         self.looks = self.walks = 0
 
+    async def measure_pods(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
+        self.walks += 1
+        return {uid: {"volumes": {}, "walk": self.walks} for uid, *_ in pods}
+
     async def __call__(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
-        if not function.endswith(":file_systems"):
-            self.walks += 1
-            return {uid: {"volumes": {}, "walk": self.walks} for uid, *_ in arguments.get("pods", ())}
         self.looks += 1
         return {path: {"used_bytes": self.looks} for path in arguments["paths"]}
 
@@ -98,7 +99,7 @@ def make(
     runtime, disks = Runtime(), Disks()
     config = KubeletConfiguration(volumeStatsAggPeriod=Duration.parse(period), kubeletCgroups="/kubepods")
     agent, client = Agent(config=config), cast(CriClient, runtime)
-    usage = DiskUsageCollector(agent, client, disks, Metrics(), logging.getLogger("test"), clock)
+    usage = DiskUsageCollector(agent, client, disks, disks.measure_pods, Metrics(), logging.getLogger("test"), clock)
     collector = Collector(agent, client, usage, clock)
     collector._tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
     (tmp_path / "cpu.stat").write_text(CPU)
@@ -303,7 +304,7 @@ def test_pods_are_not_measured_again_before_the_period_when_their_measurement_fa
     async def walks() -> int:
         await collector.sample()
         runtime.add_pod("one")
-        monkeypatch.setattr(collector._disks._pod_disks, "measure", fail)
+        monkeypatch.setattr(collector._disks, "_measure_pods", fail)
         await collector.sample()
         await collector.sample()
         return len(failed)

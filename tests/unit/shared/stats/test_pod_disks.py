@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.stats.pod_disks import PodDisks
+from actors.shared.stats.pod_disks import PodDisks, driven, put_driver_figures
 from actors.shared.stats.volume_figures import VolumeFigures
 
 TOP = "/pods/u/volumes/kubernetes.io~csi"
@@ -31,18 +31,18 @@ async def test_a_volume_that_its_driver_measures_has_the_drivers_figures_or_none
 ) -> None:
     more: dict[str, Any] = {"driver": "d.test", "figures": figures, "claim": "disk"}
 
-    async def ask() -> list[VolumeFigures]:
-        return [
-            VolumeFigures(uid="u", folder="kubernetes.io~csi/theirs", volume="data", **more),
-            VolumeFigures(uid="u", folder="kubernetes.io~csi/in-memory", volume="memory", **more),
-            VolumeFigures(uid="ended", folder="kubernetes.io~csi/theirs", volume="data", **more),
-        ]
-
+    by_drivers = [
+        VolumeFigures(uid="u", folder="kubernetes.io~csi/theirs", volume="data", **more),
+        VolumeFigures(uid="u", folder="kubernetes.io~csi/in-memory", volume="memory", **more),
+        VolumeFigures(uid="ended", folder="kubernetes.io~csi/theirs", volume="data", **more),
+    ]
     processes = Processes()
-    disks = PodDisks(processes, logging.getLogger("test"), ask_drivers=ask)
-    volumes = (await disks.measure([["u", "/pods/u", "/logs"]]))["u"]["volumes"]
+    disks = PodDisks(processes, logging.getLogger("test"))
+    found = await disks.measure([["u", "/pods/u", "/logs"]], driven(by_drivers))
+    put_driver_figures(found, by_drivers)
+    volumes = found["u"]["volumes"]
 
     assert processes.measured == [f"{TOP}/other"], "a file system was asked for what a driver measures"
-    driven = {"used_bytes": 5, "claim": "disk", "metric_source": "d.test", "seconds": 0.0}
-    by_drivers = {} if figures is None else {"data": driven, "memory": driven}
-    assert volumes == {"scratch": {"used_bytes": 1}, "other": {"used_bytes": 2}, **by_drivers}
+    figure = {"used_bytes": 5, "claim": "disk", "metric_source": "d.test", "seconds": 0.0}
+    added = {} if figures is None else {"data": figure, "memory": figure}
+    assert volumes == {"scratch": {"used_bytes": 1}, "other": {"used_bytes": 2}, **added}
