@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name, kept_while_unread
 from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
+from actors.agent.inspection.pod_waits import NOTHING, PodWaits
 from actors.agent.remedies import MEND_MANIFEST, RESTART, of_configuration, unread
 from actors.api_clients.event_client.messages import RecentEvent
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
@@ -26,6 +27,7 @@ from supervision.protocol import ActorState, Tree
 from .certificate_checks import CLIENT
 from .finding import Finding, failure, ok, warning
 from .pod_causes import cause, last_end, running_statuses
+from .pod_remedies import of_pull
 
 _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR, CLIENT)
 _PRESSURES: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
@@ -117,9 +119,11 @@ def pods(
     events: Sequence[RecentEvent] = (),
     now: float = 0.0,
     removed: Collection[str] = (),
+    waits_of: Callable[[dict[str, Any]], PodWaits] = lambda pod: NOTHING,
 ) -> Iterator[Finding]:
     """The pods that do not run, have failed, do not end in time, or failed lately. `found`: API objects; `events`: the
-    recent events of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has."""
+    recent events of the node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has; `waits_of`:
+    asks for what a pod waits for."""
     unhealthy = 0
     for pod in found:
         word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)
@@ -133,8 +137,11 @@ def pods(
         unhealthy += 1
         why = cause(pod, events)
         how = f"{whole_seconds(late)} after its grace period" if late else f"{ready} of {wanted} containers ready"
-        text = f"{full_name(pod)}: {word}, {again or how}"
-        yield warning("pods", f"{text}; {why.text}" if why.text else text, why.remedy)
+        waits = waits_of(pod)
+        said = [f"{full_name(pod)}: {word}, {again or how}", *(f"waits for {one}" for one in waits.texts(now))]
+        pulls = [image.name for image in waits.images if image.before is None]
+        remedy = of_pull(pulls[0]) if pulls and not why.text else why.remedy
+        yield warning("pods", "; ".join([*said, why.text] if why.text else said), remedy)
     if not unhealthy:
         yield ok("pods", f"{len(found)}, all of them well")
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from actors.agent.inspection import pod_waits
 from actors.agent.inspection.questions import list_pods
 from actors.agent.read_only_disk import is_read_only
 from actors.agent.remedies import RESTART
@@ -256,7 +257,8 @@ def _pods(answers: Answers) -> Iterator[Finding]:
         yield unknown("pods", answers.problems[-1])
         return
     seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)  # without events the status still explains a pod
-    yield from agent_checks.pods(pods, seen.events if seen is not None else (), time.time(), removed)
+    events = seen.events if seen is not None else ()
+    yield from agent_checks.pods(pods, events, time.time(), removed, lambda pod: pod_waits.of_pod(answers, pod))
 
 
 def _manifests(answers: Answers) -> Iterator[Finding]:

@@ -73,6 +73,11 @@ def remedy_for(sign: str, image: str, namespace: str) -> str:
     return remedy.format(image=image, namespace=namespace, registry=_registry(sign, image))
 
 
+def of_pull(image: str) -> str:
+    """The remedy for a pull that goes on and on."""
+    return f"is the registry slow, or the runtime? curl -v {_registry('', image)}/v2/"
+
+
 def _registry(text: str, image: str) -> str:
     """The address that the runtime asked, else the address of the image's registry."""
     if found := _REGISTRY_URL.search(text):

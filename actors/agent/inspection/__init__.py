@@ -16,6 +16,7 @@ chosen_pod.py             the pod that a command names
 label_selector.py         the pods that `-l` chooses (pure)
 pod_rows.py               a pod in one line (pure)
 pod_description.py        a pod in many lines (pure)
+pod_waits.py              what a pod waits for: an answer of the runtime, or the pull of an image
 container_description.py  a container in many lines (pure)
 text_layout.py            pairs and tables as lines (pure)
 event_rows.py             events in lines (pure)

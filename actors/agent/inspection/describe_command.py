@@ -10,15 +10,13 @@ from typing import Any
 import msgspec
 
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
-from actors.image_manager.messages import IMAGE_MANAGER, GetPendingImages, PendingImages
-from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
 from supervision.cli.command import NO_ANSWER, USAGE, CommandError, Context
 from supervision.cli.document import WIDE
 from supervision.cli.text import terminal_columns
 from supervision.cli.typed_commands import as_typed
 from supervision.protocol import Tree
 
-from . import event_rows
+from . import event_rows, pod_waits
 from .event_log import events_in_log
 from .node_pods import NodePods, full_name
 from .node_view import NodeSight, view
@@ -123,32 +121,20 @@ def _recent_events(context: Context, seen: NodeSight) -> RecentEvents | None:
     return None
 
 
-def _has_waiting(pod: dict[str, Any]) -> bool:
-    """Whether a container has not begun."""
-    fields = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-    statuses = [one for field in fields for one in pod.get("status", {}).get(field) or []]
-    return any("waiting" in (one.get("state") or {}) for one in statuses)
-
-
 def _description(context: Context, seen: NodeSight, recent: RecentEvents | None, pod: dict[str, Any]) -> Description:
     """`recent`: the events of the whole node."""
     metadata, uid, found = pod["metadata"], pod["metadata"]["uid"], seen.pods
-    report, images, problems = None, None, [*found.problems]
+    waits, problems = pod_waits.NOTHING, [*found.problems]
     if seen.answers is not None:
-        if not found.by_runtime:
-            question, missing = GetPodStatus(uid=uid), "what its worker does is not shown"
-            report = seen.answers.get(STATUS_MANAGER, question, PodStatusFound, missing)
-            if _has_waiting(pod):
-                images = seen.answers.get(IMAGE_MANAGER, GetPendingImages(uid), PendingImages, "pulls are not shown")
+        waits = pod_waits.of_pod(seen.answers, pod, by_runtime=found.by_runtime)
         problems += seen.answers.problems
     its = None
     if recent is not None:
         its = event_rows.of_object(recent.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
     since = recent.since if recent is not None else 0.0
     return Description(
-        pod, pod_worker(pod, seen.workers), report, its, list(dict.fromkeys(map(as_typed, problems))), since,
+        pod, pod_worker(pod, seen.workers), waits, its, list(dict.fromkeys(map(as_typed, problems))), since,
         removed=uid in found.removed, wide=context.arguments.output == WIDE,
-        pending_images=images.images if images is not None else [],
     )  # fmt: skip
 
 

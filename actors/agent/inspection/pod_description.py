@@ -8,13 +8,12 @@ from typing import Final
 import msgspec
 
 from actors.api_clients.event_client.messages import RecentEvent
-from actors.image_manager.messages import PendingImage
-from actors.status_manager.messages import PodStatusFound
 from supervision.cli.text import table, wrapped
 
 from . import event_rows, pod_rows
 from .container_description import Object, described
 from .node_pods import full_name
+from .pod_waits import NOTHING, PodWaits
 from .text_layout import indent, indented_table, pairs
 
 _KINDS: Final = (
@@ -31,7 +30,7 @@ class Description(msgspec.Struct, frozen=True):
     pod: Object
     worker: str = ""
     """Name of the shard that drives it."""
-    report: PodStatusFound | None = None
+    waits: PodWaits = NOTHING
     events: list[RecentEvent] | None = None
     """None: the event client did not answer."""
     problems: list[str] = []
@@ -41,8 +40,6 @@ class Description(msgspec.Struct, frozen=True):
     """No source has the pod: it terminates."""
     wide: bool = False
     """With annotations."""
-    pending_images: list[PendingImage] = []
-    """The images that it waits for."""
 
 
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
@@ -57,7 +54,7 @@ def lines(found: Description, now: float, columns: int = 0) -> list[str]:
 
 
 def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
-    pod, report = found.pod, found.report
+    pod, report = found.pod, found.waits.report
     metadata, spec, status = pod["metadata"], pod.get("spec", {}), pod.get("status", {})
     yield "Pod", full_name(pod)
     yield "UID", metadata.get("uid", "-")
@@ -72,11 +69,8 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     yield "Worker", f"{found.worker or '-'}{phase}"
     if report is not None and report.termination_step:
         yield "Ending", f"waits for its {report.termination_step}"
-    if report is not None and report.slow_call:
-        since = pod_rows.whole_seconds(now - report.slow_since)
-        yield "Waits for", f"the runtime, which has not answered {report.slow_call} for {since}"
-    for image in found.pending_images:
-        yield "Waits for", _pull(image, pod_rows.whole_seconds(now - image.since))
+    for text in found.waits.texts(now):
+        yield "Waits for", text
     if report is not None and report.last_error:
         yield "Last error", report.last_error
     yield "Started", _time(status.get("startTime"), now)
@@ -92,14 +86,6 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     if found.wide:
         annotations = metadata.get("annotations") or {}
         yield "Annotations", ", ".join(f"{name}={value}" for name, value in annotations.items()) or "-"
-
-
-def _pull(image: PendingImage, since: str) -> str:
-    if image.before is None:
-        return f"the pull of {image.name}, which has run for {since}"
-    others = "another one" if image.before == 1 else f"{image.before} others"
-    behind = f" behind {others}" if image.before else ""
-    return f"the pull of {image.name}, which has waited for {since}{behind}"
 
 
 def _containers(title: str, found: Description, field: str, statuses: str, now: float, columns: int) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from actors.agent.inspection import event_rows
 from actors.agent.inspection.container_description import probe
 from actors.agent.inspection.pod_description import Description, lines
+from actors.agent.inspection.pod_waits import PodWaits
 from actors.api_clients.event_client.messages import RecentEvent
 from actors.image_manager.messages import PendingImage
 from actors.status_manager.messages import PodStatusFound
@@ -127,8 +128,8 @@ def test_a_narrow_terminal_gets_all_of_it_in_folded_lines() -> None:
 def test_describe_shows_what_the_end_of_a_pod_waits_for() -> None:
     report = PodStatusFound("u", b"", b"", "terminating", "volumes", "device is busy", "StopPodSandbox", NOW - 95)
     slow = "Waits for: the runtime, which has not answered StopPodSandbox for 95s"
-    assert f"Ending: waits for its volumes\n{slow}\nLast error: device is busy" in text(report=report)
-    assert "Worker: pod_workers/worker/0, terminating" in text(report=report)
+    assert f"Ending: waits for its volumes\n{slow}\nLast error: device is busy" in text(waits=PodWaits(report))
+    assert "Worker: pod_workers/worker/0, terminating" in text(waits=PodWaits(report))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_describe_shows_what_the_end_of_a_pod_waits_for() -> None:
     ],
 )
 def test_describe_shows_the_pulls_that_a_pod_waits_for(before: int | None, said: str) -> None:
-    assert f"\nWaits for: {said}\n" in text(pending_images=[PendingImage("a/b:1", NOW - 95, before)])
+    assert f"\nWaits for: {said}\n" in text(waits=PodWaits(images=[PendingImage("a/b:1", NOW - 95, before)]))
 
 
 def test_events_are_last_and_their_absence_is_reported() -> None:
