@@ -1,6 +1,7 @@
 """The shims of a containerd: the processes that start containers and wait for their end, one a pod.
 
-A shim is known by the socket of its containerd and the namespace of CRI on its command line.
+A shim is known by the socket of its containerd and the namespace of CRI on its command line, and by its root directory,
+that of containerd: any process of a container may have such a command line.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import Final
 import msgspec
 import psutil
 
+from actors.shared.linux.listener_pid import listener_pid
+from actors.shared.linux.root_directory import RootDirectory, root_of
 from supervision.time_scale import scaled
 
 _SHIM: Final = "containerd-shim"
 CRI_NAMESPACE: Final = "k8s.io"
 """Containers of other clients of containerd have another namespace, and are in no list of CRI."""
 _END_SECONDS: Final = 5.0
+_CONNECT_SECONDS: Final = 2.0
 _IDLE: Final = ("pause", "runc")
 """The programs of a sandbox, and of one that is being made (`runc`, `runc:[2:INIT]`)."""
 
@@ -37,11 +41,24 @@ class Shim(msgspec.Struct, frozen=True):
 
 def running(socket: str, now: float) -> Iterator[Shim]:
     """The shims of the containerd at this socket. `now`: seconds since 1970."""
+    root = None
     for process in psutil.process_iter(["cmdline", "create_time"]):
         argv = process.info["cmdline"] or []
         of_runtime = _value(argv, "-address") == socket and _value(argv, "-namespace") == CRI_NAMESPACE
         if argv and _SHIM in argv[0] and of_runtime and (found := _value(argv, "-id")):
+            root = root or _root_of_runtime(socket)
+            if root_of(f"/proc/{process.pid}") != root:
+                continue
             yield Shim(process.pid, found, now - process.info["create_time"], bundle_removed=_is_removed(process))
+
+
+def _root_of_runtime(socket: str) -> RootDirectory | None:
+    """That of the agent while no containerd listens."""
+    try:
+        pid: int | str = listener_pid(socket, _CONNECT_SECONDS)
+    except OSError:
+        pid = "self"
+    return root_of(f"/proc/{pid}")
 
 
 def _is_removed(process: psutil.Process) -> bool:

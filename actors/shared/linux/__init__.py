@@ -27,6 +27,7 @@ program.py           runs a program beside an actor, and ends it even if another
 psi.py               pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
 removal.py           removes a tree of untrusted files: never follows a symlink, never crosses into another mount
 resolv_conf.py       resolv.conf: the resolver configuration of the host or a pod (resolv.conf(5))
+root_directory.py    the root directory of a process: the host's, or a container's
 services.py          the commands that start, stop and show a service of this host
 subordinate_ids.py   the user and group IDs that the node may give to user namespaces of pods
 system_bus.py        the client of the D-Bus system bus: calls of systemd and systemd-logind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -166,6 +167,22 @@ def test_a_shim_that_hangs_is_ended_by_name_with_its_containers(tmp_path: Path, 
     assert shims.kill_hanging(f"{tmp_path}/our.sock", ["another", "box"]) == ["box"]
     shim.wait(5)
     child.wait(5)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root changes its root directory, as a container")
+def test_a_program_of_a_container_with_the_command_line_of_a_shim_is_none(tmp_path: Path):
+    """It would have the managed containerd restarted, for a container that it does not list."""
+    program = tmp_path / "containerd-shim-runc-v2"
+    program.symlink_to(sys.executable)
+    code = "import os, sys, time; os.chroot(sys.argv[-1]); print('up', flush=True); time.sleep(100)"
+    argv = [str(program), "-c", code, "-namespace", "k8s.io", "-id", "x", "-address", f"{tmp_path}/s", str(tmp_path)]
+    with listening(tmp_path / "s"), subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+            assert list(running(f"{tmp_path}/s", time.time())) == []
+        finally:
+            process.kill()
 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):

@@ -85,3 +85,16 @@ def test_a_program_is_known_by_its_name_and_one_of_its_arguments(tmp_path: Path)
     assert are_running(("iscsiadm",), {IQN, "x"}, str(tmp_path))
     assert not are_running(("iscsiadm",), {"/dev/sda"}, str(tmp_path))
     assert not are_running(("mkfs.x",), {"/dev/sda"}, str(tmp_path))
+
+
+def test_a_program_of_a_container_is_none_of_the_host(tmp_path: Path) -> None:
+    """Any pod could keep the disks of others attached."""
+    for process, root in {"self": "host", "7": "container"}.items():
+        (tmp_path / root).mkdir()
+        (tmp_path / process).mkdir()
+        (tmp_path / process / "root").symlink_to(tmp_path / root)
+    (tmp_path / "7/cmdline").write_bytes(b"iscsiadm\0-m\0" + IQN.encode() + b"\0")
+    assert not are_running(("iscsiadm",), {IQN}, str(tmp_path))
+    (tmp_path / "7/root").unlink()
+    (tmp_path / "7/root").symlink_to(tmp_path / "host")
+    assert are_running(("iscsiadm",), {IQN}, str(tmp_path))
