@@ -1,5 +1,6 @@
 """exec, attach and port-forward: a proxy between the caller and the runtime's streaming server.
 
+caller_frames.py      a caller's frames of SPDY, checked before the runtime's server gets them
 joined_streams.py     copies between a caller and a runtime in both directions, at the speed of the slower one
 lost_status.py        the status of a command of which nobody knows how it ended
 options.py            the query parameters of exec, attach and port-forward

@@ -20,8 +20,10 @@ from actors.http_servers.serving.connections import has_left
 from actors.http_servers.serving.loop_turns import LoopTurns
 from supervision.time_scale import scaled
 
+from .caller_frames import CallerFrames
 from .lost_status import IDLE, RUNTIME_LEFT
 from .passed_status import PassedStatus
+from .spdy import SpdyError
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
@@ -43,16 +45,21 @@ class Activity:
 
 
 async def join(
-    caller: IOStream, runtime: IOStream, idle_seconds: float, turns: LoopTurns, status: PassedStatus | None = None
+    caller: IOStream,
+    runtime: IOStream,
+    idle_seconds: float,
+    turns: LoopTurns,
+    status: PassedStatus | None = None,
+    frames: CallerFrames | None = None,
 ) -> None:
     """Return when both are closed. `idle_seconds`: close them after this time without a byte; 0: never. `status`: of a
-    command, over SPDY."""
+    command, over SPDY. `frames`: those of the caller, over SPDY."""
     await run(
         caller,
         runtime,
         idle_seconds,
         Activity(turns),
-        partial(_input, caller, runtime, status),
+        partial(_input, caller, runtime, status, frames),
         partial(_output, runtime, caller, status),
         status.last_words if status is not None else _silence,
     )
@@ -129,16 +136,39 @@ async def drop_input(caller: IOStream, turns: LoopTurns) -> None:
             await asyncio.sleep(0)
 
 
-async def _input(caller: IOStream, runtime: IOStream, status: PassedStatus | None, activity: Activity) -> None:
-    """Copy the input until the caller closes."""
-    await _copy(caller, runtime, activity, LINGER_SECONDS, status.from_caller if status is not None else None)
+async def _input(
+    caller: IOStream,
+    runtime: IOStream,
+    status: PassedStatus | None,
+    frames: CallerFrames | None,
+    activity: Activity,
+) -> None:
+    """Copy the input until the caller closes, or sends what the runtime must not get."""
+
+    def passed(data: bytes) -> bytes:
+        """Raises SpdyError."""
+        data = data if frames is None else frames.checked(data)
+        if status is not None:
+            status.from_caller(data)
+        return data
+
+    try:
+        await _copy(caller, runtime, activity, LINGER_SECONDS, passed)
+    except SpdyError:
+        return
     if not caller.closed():
         await drop_input(caller, activity.turns)
 
 
 async def _output(runtime: IOStream, caller: IOStream, status: PassedStatus | None, activity: Activity) -> None:
     """Copy the output until the runtime closes and the caller has all of it, or the caller closes."""
-    await _copy(runtime, caller, activity, None, status.from_runtime if status is not None else None)
+
+    def passed(data: bytes) -> bytes:
+        if status is not None:
+            status.from_runtime(data)
+        return data
+
+    await _copy(runtime, caller, activity, None, passed)
     if status is not None:
         await write_last(caller, status.last_words(RUNTIME_LEFT))
 
@@ -148,18 +178,16 @@ async def _copy(
     target: IOStream,
     activity: Activity,
     linger: float | None,
-    see: Callable[[bytes], None] | None,
+    passed: Callable[[bytes], bytes],
 ) -> None:
     """Copy until the source ends and all of it is written, or the target closes. `linger`: how long the target may take
-    for each piece once the source has closed; None: as long as it likes. `see`: is shown each piece."""
+    for each piece once the source has closed; None: as long as it likes. `passed`: what is written of each piece."""
     try:
         while True:
             data = await source.read_bytes(CHUNK_BYTES, partial=True)
             activity.seen()
             await activity.turns.take()
-            if see is not None:
-                see(data)
-            written = target.write(data)
+            written = target.write(passed(data))
             if source.closed() and linger is not None:
                 await asyncio.wait([asyncio.ensure_future(written)], timeout=linger)
             else:

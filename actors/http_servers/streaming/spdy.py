@@ -16,8 +16,14 @@ import msgspec
 VERSION: Final = 3
 _CONTROL: Final = 1 << 15
 _FINAL: Final = 1
-_HEAD: Final = 8
+HEAD: Final = 8
+"""Bytes of the head of a frame."""
 _ID: Final = (1 << 31) - 1
+
+
+def is_version(head: bytes | bytearray) -> bool:
+    """Whether a control frame with this head is of this version."""
+    return int.from_bytes(head[:2], "big") == _CONTROL | VERSION
 
 
 class SpdyFrameType(IntEnum):
@@ -92,12 +98,12 @@ class SpdyDecoder:
         """The frames that these bytes complete. Raises SpdyError."""
         self._buffer += received
         left = self._buffer
-        while len(left) >= _HEAD:
+        while len(left) >= HEAD:
             first, length = int.from_bytes(left[:4], "big"), int.from_bytes(left[5:8], "big")
-            if len(left) < _HEAD + length:
+            if len(left) < HEAD + length:
                 return
-            payload, final = bytes(left[_HEAD : _HEAD + length]), bool(left[4] & _FINAL)
-            del left[: _HEAD + length]
+            payload, final = bytes(left[HEAD : HEAD + length]), bool(left[4] & _FINAL)
+            del left[: HEAD + length]
             if not first >> 31:
                 yield SpdyDataFrame(first & _ID, payload, final)
                 continue

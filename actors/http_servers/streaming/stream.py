@@ -5,6 +5,7 @@ A stream needs only the runtime and this server: it survives the restart of ever
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -17,6 +18,7 @@ from actors.http_servers.serving.pods import FoundPod, find_pod, running_contain
 from actors.shared.cri.errors import CriError, NotFound
 
 from . import stream_translator
+from .caller_frames import CallerFrames
 from .joined_streams import join
 from .options import OptionsError, Streams
 from .passed_status import PassedStatus
@@ -25,6 +27,8 @@ from .websocket import accepted
 
 GATE: Final = "ExtendWebSocketsToKubelet"
 _BAD_REQUEST: Final = 400
+_SPDY: Final = re.compile(rb"^upgrade:\s*spdy/", re.IGNORECASE | re.MULTILINE)
+"""In the runtime's answer: it may choose SPDY for a caller who names several protocols."""
 _TOKEN_SECONDS: Final = 60
 """Seconds that a runtime keeps the URL of an unused stream."""
 
@@ -130,8 +134,9 @@ async def _join(handler: ServerHandler, target: Target) -> None:
         return
     idle, turns = handler.state.agent.config.streamingConnectionIdleTimeout, handler.state.turns
     if not stream_protocol:
-        over_spdy = target.streams is not None and request_headers["Upgrade"].lower().startswith("spdy/")
-        await join(caller, upstream, idle, turns, PassedStatus() if over_spdy else None)
+        over_spdy = bool(_SPDY.search(answer.head))
+        status = PassedStatus() if over_spdy and target.streams is not None else None
+        await join(caller, upstream, idle, turns, status, CallerFrames() if over_spdy else None)
         return
     between = stream_translator.Tunnel() if target.streams is None else stream_translator.Channels(target.streams)
     await stream_translator.join_translated(caller, upstream, between, idle, turns)

@@ -17,6 +17,7 @@ from tornado.iostream import IOStream, StreamClosedError
 from actors.http_servers.serving.loop_turns import LoopTurns
 
 from . import spdy, websocket
+from .caller_frames import CallerFrames
 from .joined_streams import CHUNK_BYTES, Activity, drop_input, run, write_last
 from .lost_status import RUNTIME_LEFT, lost_status
 from .options import Streams
@@ -75,7 +76,7 @@ class Translation(Protocol):
         """The first bytes to write."""
 
     def from_caller(self, received: bytes) -> Ends:
-        """Raises WebSocketError."""
+        """Raises WebSocketError, SpdyError."""
 
     def from_runtime(self, received: bytes) -> Ends:
         """Raises SpdyError."""
@@ -155,14 +156,14 @@ class Tunnel:
     """A SPDY connection in messages."""
 
     def __init__(self) -> None:
-        self._frames = websocket.WebSocketDecoder()
+        self._frames, self._spdy = websocket.WebSocketDecoder(), CallerFrames()
 
     def start(self) -> Ends:
         return Ends()
 
     def from_caller(self, received: bytes) -> Ends:
         return _together(
-            Ends(to_runtime=payload) if kind is Opcode.BINARY else _control_answer(kind, payload)
+            Ends(to_runtime=self._spdy.checked(payload)) if kind is Opcode.BINARY else _control_answer(kind, payload)
             for kind, payload in self._frames.feed(received)
         )
 

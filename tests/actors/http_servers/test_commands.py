@@ -149,6 +149,42 @@ def test_a_stream_without_a_byte_for_the_configured_time_ends(tmp_path: Path, ru
     serve(Node(tmp_path, streamingConnectionIdleTimeout=Duration(0.5)), story)
 
 
+@pytest.mark.parametrize("protocols", ["SPDY/3.1", "x, SPDY/3.1"])
+def test_a_frame_that_would_fill_the_memory_of_the_runtime_ends_its_stream(
+    tmp_path: Path, runtime: Runtime, protocols: str
+):
+    """Any caller who may exec into a pod of his own could end containerd, or have the node out of memory."""
+    ping, flood = b"\x80\x03\0\6\0\0\0\4\0\0\0\1", b"\x80\x03\0\4\0\0\0\4\x7f\xff\xff\xff"
+    pinged, ended, rest = asyncio.Event(), asyncio.Event(), list[bytes]()
+
+    async def agree(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+        assert await reader.readexactly(len(ping)) == ping
+        pinged.set()
+        rest.append(await reader.read())
+        ended.set()
+        writer.close()
+
+    async def story(node: Node) -> None:
+        server = await asyncio.start_server(agree, "127.0.0.1", 0)
+        runtime.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/exec/token"
+        connection = node.connection(node.authority.client("admin", "system:masters"))
+        path, headers = "/exec/d/p/c?output=1&command=ls", UPGRADE | {"Upgrade": protocols}
+        await asyncio.to_thread(connection.request, "POST", path, None, headers)
+        assert (await asyncio.to_thread(connection.getresponse)).status == 101
+        async with asyncio.timeout(10):
+            await asyncio.to_thread(connection.sock.sendall, ping)
+            await pinged.wait()
+            await asyncio.to_thread(connection.sock.sendall, flood)
+            await ended.wait()  # the caller is still there
+        connection.close()
+        server.close()
+
+    serve(Node(tmp_path), story)
+    assert rest == [b""]
+
+
 @pytest.mark.parametrize(
     ("error", "status", "retry"),
     [

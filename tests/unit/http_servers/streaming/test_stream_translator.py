@@ -161,7 +161,10 @@ def test_a_runtime_of_another_version_is_an_error():
 
 def test_a_tunnel_passes_the_bytes_of_a_connection():
     tunnel = Tunnel()
-    assert tunnel.from_caller(sent(b"\x80\x03") + sent(b"rest")).to_runtime == b"\x80\x03rest"
+    ping = b"\x80\x03\0\6\0\0\0\4\0\0\0\1"
+    assert tunnel.from_caller(sent(ping[:2]) + sent(ping[2:])).to_runtime == ping
+    with pytest.raises(SpdyError):
+        tunnel.from_caller(sent(b"\x80\x03\0\4\0\0\0\4\x7f\xff\xff\xff"))
     assert tunnel.from_runtime(b"back").to_caller == websocket.frame(websocket.Opcode.BINARY, b"back")
 
 
