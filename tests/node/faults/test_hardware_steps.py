@@ -1,4 +1,5 @@
-"""Each actor that has a part in it is killed at each step in which a container gets a device and a CPU of its own.
+"""Each actor that has a part in it is killed, or hangs, at each step in which a container gets a device and a CPU of
+its own.
 
 Steps are held by the plugin, which does not answer, and by stopping the actor that would go on: what is killed has
 got exactly so far. Afterwards the pod runs with what the checkpoints say, another pod gets other devices, and when
@@ -11,6 +12,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -145,6 +147,11 @@ STEPS: Final[dict[str, Hold]] = {
 }  # fmt: skip
 
 
+HOLDERS: Final = {"answered": "device_manager", "recorded": "container_manager"}
+"""Who is stopped for a step, and so cannot hang in it."""
+HANGS: Final = [(step, victim) for step in STEPS for victim in VICTIMS[:2] if HOLDERS.get(step) != victim]
+
+
 @pytest.fixture(scope="module")
 def node() -> Iterator[HardwareNode]:
     if len(CPUS) < 2:
@@ -173,26 +180,53 @@ def plugin(node: HardwareNode) -> Iterator[FakeDevicePlugin]:
 def test_a_kill_at_any_step_allocates_no_device_or_cpu_twice_and_loses_none(
     node: HardwareNode, plugin: FakeDevicePlugin, step: str, victim: str
 ) -> None:
-    plugin.calls.clear()
-    plugin.answered.clear()
-    plugin.hanging.add("Allocate")
-    node.ask_for("first", cpu="1")
-    try:
+    with first_asks(node, plugin):
         go_on = STEPS[step](node, plugin)
         before = node.pids(victim)
         node.signal(victim, signal.SIGKILL)
         go_on()
         node.wait_later(victim, before)
-        first = node.wait_device("first")
-        node.ask_for("second", cpu="")
-        second = node.wait_device("second")
-        assert {first, second} == {"d0", "d1"}
-        uids = [node.pod(name)["metadata"]["uid"] for name in ("first", "second")]
-        assert node.recorded() == {uids[0]: [first], uids[1]: [second]}
-        assert list(node.cpus()) == [uids[0]]
-        assert node.doubles() == []
+        check(node)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("step", "victim"), HANGS)
+def test_a_hang_at_any_step_allocates_no_device_or_cpu_twice_and_loses_none(
+    node: HardwareNode, plugin: FakeDevicePlugin, step: str, victim: str
+) -> None:
+    """Everybody else goes on, until the supervisor has the actor replaced."""
+    with first_asks(node, plugin):
+        go_on = STEPS[step](node, plugin)
+        before = node.pids(victim)
+        node.signal(victim, signal.SIGSTOP)
+        go_on()
+        node.wait_later(victim, before)
+        check(node)
+
+
+@contextmanager
+def first_asks(node: HardwareNode, plugin: FakeDevicePlugin) -> Iterator[None]:
+    """The plugin does not answer; afterwards both pods end, and all is free."""
+    plugin.calls.clear()
+    plugin.answered.clear()
+    plugin.hanging.add("Allocate")
+    node.ask_for("first", cpu="1")
+    try:
+        yield
     finally:
         plugin.hanging.clear()
         node.withdraw_all()
     node.wait_gone("first", "second")
     node.until(lambda: node.recorded() == {} and node.cpus() == {}, "all is free")
+
+
+def check(node: HardwareNode) -> None:
+    """The first pod runs with what is recorded, and a second one gets the other device."""
+    first = node.wait_device("first")
+    node.ask_for("second", cpu="")
+    second = node.wait_device("second")
+    assert {first, second} == {"d0", "d1"}
+    uids = [node.pod(name)["metadata"]["uid"] for name in ("first", "second")]
+    assert node.recorded() == {uids[0]: [first], uids[1]: [second]}
+    assert list(node.cpus()) == [uids[0]]
+    assert node.doubles() == []

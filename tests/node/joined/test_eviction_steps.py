@@ -188,6 +188,22 @@ def test_a_pod_is_evicted_once_whenever_the_eviction_manager_is_killed(short: Ev
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("hold", [pods_unknown, ordered, ending, ended, untold], ids=lambda hold: hold.__name__)
+def test_a_pod_is_evicted_once_though_the_eviction_manager_hangs_while_the_others_go_on(
+    short: Evicting, hold: Hold
+) -> None:
+    release = hold(short)
+    try:
+        short.stop("eviction_manager")
+    finally:
+        release()
+    if hold is not pods_unknown:
+        within(SECONDS, lambda: not short.runs(VICTIM), "the containers have ended")
+    short.kill()  # as its supervisor does
+    check(short)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("hold", [ordered, ending, ended], ids=lambda hold: hold.__name__)
 def test_a_pod_is_evicted_once_though_the_agent_is_killed(short: Evicting, hold: Hold) -> None:
     hold(short)

@@ -197,8 +197,16 @@ def test_prepared_devices_are_in_the_container(own: Joined, driver: DriverProces
         own.wait_no_pod("web", seconds=SECONDS)
 
 
+def hang(site: Joined) -> None:
+    """Until its supervisor has had the device manager replaced."""
+    before = site.node.actors()["device_manager"].incarnation
+    site.node.signal_actors("device_manager".__eq__, signal.SIGSTOP)
+    site.node.wait_replaced("device_manager", before)
+
+
 FAULTS: dict[str, Callable[[Joined, DriverProcess], None]] = {
     "device_manager": lambda site, driver: site.node.signal_actors("device_manager".__eq__, signal.SIGKILL),
+    "hang": lambda site, driver: hang(site),
     "worker": lambda site, driver: site.node.kill_workers(),
     "driver": lambda site, driver: driver.kill_and_start(),
     "agent": lambda site, driver: site.node.kill_fork_server_and_start(),
