@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from actors.container_manager.messages import PodAdmitted, ReleasePod
 from actors.pod_workers.messages import ShardPods
-from actors.shared import state_files
-from supervision.state_file import write_private
+from tests.support.killed_writes import KilledWrites
 from tests.support.machines import write_sysfs
 from tests.support.managed_host import Host, admit
 
@@ -23,44 +19,16 @@ WRITES = 5
 PODS = ("kept", "u", "v")
 
 
-class Died(BaseException):
-    """The process has died."""
-
-
 @pytest.fixture
 def smt(host: Host) -> Host:
     write_sysfs(host.root, SMT)
     return host
 
 
-class Kill:
-    """The process dies at the write of that number, before or after it; the disk keeps what was written."""
-
-    def __init__(self, step: int, *, after: bool) -> None:
-        self._step, self._after, self._left = step, after, -1
-
-    def write(self, path: str | Path, data: bytes, **options: Any) -> None:
-        self._left -= 1
-        if self._left == 0 and not self._after:
-            raise Died
-        write_private(path, data, **options)
-        if self._left == 0:
-            raise Died
-
-    @contextmanager
-    def armed(self) -> Iterator[None]:
-        self._left = self._step + 1
-        with suppress(Died):
-            yield
-        self._left = -1
-
-
 @pytest.fixture(params=[(step, after) for step in range(WRITES) for after in (False, True)], ids=str)
-def kill(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Kill:
+def kill(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> KilledWrites:
     step, after = request.param
-    found = Kill(step, after=after)
-    monkeypatch.setattr(state_files, "write_private", found.write)
-    return found
+    return KilledWrites(monkeypatch, step, after=after)
 
 
 def assert_exclusive(host: Host, given: dict[str, str]) -> None:
@@ -81,7 +49,7 @@ async def given_to(manager: Any, uid: str, *, running: bool = False) -> str:
     return answer.containers["a"].cpuset_cpus
 
 
-async def test_an_admission_that_a_kill_cuts_off_gives_no_cpu_twice(smt: Host, kill: Kill) -> None:
+async def test_an_admission_that_a_kill_cuts_off_gives_no_cpu_twice(smt: Host, kill: KilledWrites) -> None:
     async with smt.start(**STATIC) as manager:
         given = {"kept": await given_to(manager, "kept")}
         with kill.armed():
@@ -99,7 +67,7 @@ async def test_an_admission_that_a_kill_cuts_off_gives_no_cpu_twice(smt: Host, k
         assert "entries" not in state(smt)
 
 
-async def test_an_end_that_a_kill_cuts_off_gives_its_cpus_back_once(smt: Host, kill: Kill) -> None:
+async def test_an_end_that_a_kill_cuts_off_gives_its_cpus_back_once(smt: Host, kill: KilledWrites) -> None:
     async with smt.start(**STATIC) as manager:
         given = {uid: await given_to(manager, uid) for uid in ("kept", "u")}
         with kill.armed():
