@@ -12,6 +12,8 @@ from actors.shared.stats.pod_cgroups import container_id, pod_uid
 _KILL: Final = re.compile(
     r"oom-kill:constraint=(?P<constraint>[A-Z_]+),.*?task_memcg=(?P<cgroup>[^,]*),task=(?P<process>.*),pid=(?P<pid>[0-9]+),uid=[0-9]+\Z"
 )
+_OF_KERNEL: Final = re.compile("[0-7],")
+"""A level without the number of another facility, which the kernel gives to what programs write."""
 
 
 class OomKill(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +41,10 @@ class OomKill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_kill(record: str) -> OomKill | None:
-    """Parse one record of /dev/kmsg, `level,number,time,flags;text`. None: the record reports no OOM kill."""
+    """Parse one record of /dev/kmsg, `level,number,time,flags;text`. None: the record reports no OOM kill, or is not
+    the kernel's own: programs write there, too, and some what pods have told them."""
+    if not _OF_KERNEL.match(record):
+        return None
     match = _KILL.search(record.partition(";")[2].partition("\n")[0])
     if match is None:
         return None

@@ -54,6 +54,7 @@ def test_a_process_may_have_any_name():
         "6,1,2,-;eth0: link up",
         "3,1,2,-;Memory cgroup out of memory: Killed process 4242 (stress) total-vm:1kB",
         "6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)",
+        f"1{limit(V1)}",  # 16 and more: written by a program
         " SUBSYSTEM=oom-kill",
     ],
 )
