@@ -65,6 +65,17 @@ class ShownFiles(NamedTuple):
     policy: str = ""
 
 
+class OwnDirectories(NamedTuple):
+    """Directories that actors use on their own loops. No child is blamed, and none is replaced, while the disk of one
+    hangs."""
+
+    lock: Path | None = None
+    """Holds the agent's lock: a directory that outlives `run_dir`. None: `run_dir` does."""
+    written: tuple[str, ...] = ()
+    """Their times are changed to find out whether they hang, and those of the lock's."""
+    read: tuple[str, ...] = ()
+
+
 class LastSteps(NamedTuple):
     """The final cleanup: removes what must not outlive the agent, even if the actor that made it was killed. It runs
     after every actor has ended, while the agent's lock is still held."""
@@ -103,10 +114,9 @@ class Application:
     at_end: LastSteps = field(default_factory=LastSteps)
     run_dir: Path
     """Holds the sockets. It is created if missing and belongs to the agent alone."""
-    lock_dir: Path | None = None
-    """Holds the agent's lock: a directory that outlives `run_dir`. None: `run_dir`."""
     incidents: IncidentSink = field(default_factory=NoIncidents)
     dynamic: bool = False
     """Whether the tree grows by Thespian's createActor, without specs; dead letters then go to the actor that called
     Thespian's handleDeadLetters, not to their sender."""
     files: ShownFiles = field(default_factory=ShownFiles)
+    directories: OwnDirectories = field(default_factory=OwnDirectories)

@@ -137,6 +137,10 @@ class GetTree(Question["Tree"], frozen=True):
     """Whether to read memory figures, which takes a millisecond per actor. False: `memory_bytes` may be old or 0."""
 
 
+DISK = "disk"
+"""The service of a `Trouble`: a disk of the agent's own hangs."""
+
+
 class Trouble(msgspec.Struct, frozen=True):
     """An outside service that an actor needs does not answer."""
 

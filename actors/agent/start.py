@@ -28,7 +28,7 @@ from actors.shared.metrics import METRICS
 from actors.tree import AT_END, REFRESH, preload_modules, prepare_functions, tree
 from actors.volume_manager.declaration import when_killed
 from supervision import logs, time_scale
-from supervision.application import Application, LastSteps, ShownFiles
+from supervision.application import Application, LastSteps, OwnDirectories, ShownFiles
 from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
@@ -266,7 +266,15 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         refresh=REFRESH,
         at_end=LastSteps(AT_END, when_killed(agent)),
         run_dir=Path(agent.run_dir),
-        lock_dir=Path(agent.state_dir),
         incidents=Incidents(incident_file, spare=Path(agent.run_dir) / SPARE_NAME),
         files=ShownFiles(agent.log_file, str(incident_file), agent.policy_file or default_policy_file()),
+        directories=_own_directories(agent),
     )
+
+
+def _own_directories(agent: Agent) -> OwnDirectories:
+    """Read are those of the operator: somebody may watch their times."""
+    files = (agent.config_file, agent.kubeconfig, agent.policy_file)
+    read = (agent.config.staticPodPath, agent.config_dir, *(os.path.dirname(file) for file in files))
+    written = (agent.cert_dir, agent.pod_logs_dir)
+    return OwnDirectories(Path(agent.state_dir), written, tuple(path for path in dict.fromkeys(read) if path))

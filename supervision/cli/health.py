@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..protocol import ROOT, ActorState, LastingFault, Tree, Trouble
+from ..protocol import DISK, ROOT, ActorState, LastingFault, Tree, Trouble
 from .text import duration
 
 _NOT_AGAIN: Final = "its restart type is temporary, so it is not started again"
@@ -61,7 +61,8 @@ def reasons_of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reaso
     """The problems that the fork server knows of."""
     if tree.state in ("starting", "stopping"):
         yield Reason("agent", f"it is {tree.state}", remedy="supervise tree")
-    actor_reasons = [reason for actor in tree.actors for reason in _reasons_of_actor(actor, stopped)]
+    disk = next((trouble.remedy for trouble in tree.troubles if trouble.service == DISK), "")
+    actor_reasons = [reason for actor in tree.actors for reason in _reasons_of_actor(actor, stopped, disk)]
     yield from actor_reasons
     if tree.state == "degraded" and not actor_reasons:
         yield Reason("agent", "a part of it is not in service", remedy="supervise tree")
@@ -107,7 +108,8 @@ def _reason_of_fault(name: str, injected: LastingFault) -> Reason:
     return Reason(name, text, remedy=f"supervise inject {name} crash")
 
 
-def _reasons_of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
+def _reasons_of_actor(actor: ActorState, stopped: Collection[int], disk: str) -> Sequence[Reason]:
+    """`disk`: what mends the agent's disk that hangs; '' if none does."""
     down, look = actor.name == ROOT, f"supervise incidents {actor.name} --full"
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
     if actor.is_over:
@@ -122,6 +124,9 @@ def _reasons_of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[R
     if actor.pid in stopped:
         remedy = f"kill -CONT {actor.pid}, or wait: its supervisor replaces it"
         return [Reason(actor.name, "stopped by a signal", down, remedy)]
+    if is_silent(actor) and disk:
+        text = f"no heartbeat for {duration(actor.heartbeat_age)}; nobody is replaced while the disk hangs"
+        return [Reason(actor.name, text, down, disk)]
     if is_silent(actor):
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
         return [Reason(actor.name, text, down, f"wait until it is replaced; {look}: what it did")]

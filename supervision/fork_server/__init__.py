@@ -14,7 +14,8 @@ without asking any actor, so it answers while actors hang. Nothing here blocks.
     process_table.py the entry of each name             processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child
     programs.py      children that are other programs   disposables.py   disposable processes: order, limits
-    disk_check.py    whether the disk of the incidents hangs, asked by a disposable process
+    disk_check.py    whether a disk hangs, asked by a disposable process
+    own_disks.py     the agent's own disks: nobody is blamed while one hangs
     disposable_process.py  one of them: its fork, its result
     child_checks.py  hung, too large                    probes.py        programs that do not answer
     spare_descriptor.py  for these looks at processes

@@ -15,8 +15,10 @@ from ..process.heartbeat import HEARTBEAT_SECONDS
 from ..process_messages import Cause
 from ..spec import Policy
 from ..time_scale import scaled
+from .child_process import ChildProcess
 from .loop import Loop
 from .oom_kills import OomKills
+from .own_disks import OwnDisks
 from .process_entry import ProcessEntry
 from .process_table import ProcessTable
 from .spare_descriptor import SpareDescriptor
@@ -72,8 +74,10 @@ class RecentDelay:
 class Watch:
     """Checks every child of the table periodically."""
 
-    def __init__(self, loop: Loop, table: ProcessTable, kill: Kill, oom_kills: OomKills) -> None:
-        self._loop, self._table, self._kill, self._oom_kills = loop, table, kill, oom_kills
+    def __init__(self, loop: Loop, table: ProcessTable, kill: Kill, oom_kills: OomKills, disks: OwnDisks) -> None:
+        self._loop, self._table, self._kill, self._oom_kills, self._disks = loop, table, kill, oom_kills, disks
+        self._suspects: set[ChildProcess] = set()
+        """Those of which the disks are being asked."""
         self._tick = tick_seconds(child.policy for child in table)
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
@@ -148,14 +152,32 @@ class Watch:
         return max(2 * self._delay.worst(now), waits.seconds(child.name, child.process.pid, since, now))
 
     def end_hung(self, child: ProcessEntry, text: str) -> None:
-        """Have a hung child write its stacks, then kill it."""
+        """Kill a hung child, unless a disk of the agent's own hangs: nobody is to blame then. One that uses the
+        processor waits for no disk."""
         process = child.process
-        if not process.pid:
+        if not process.pid or process in self._suspects:
             return  # a signal to pid 0 would go to the fork server's own group
         if process_stat.is_stopped(process.pid):
             process.found_stopped()
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
+        seen = process.signs_of_life()
+        self._suspects.add(process)
+
+        def asked(hanging: str) -> None:
+            self._suspects.discard(process)
+            if child.process is not process or process.is_reaped or process.cause is not None:
+                return
+            if hanging and self._disks.hold(child.name, process.pid, hanging):
+                return
+            if process.signs_of_life() == seen and not self._disks.is_recent(child.policy.heartbeat_seconds):
+                self._dump(child, text)
+
+        self._disks.ask(asked)
+
+    def _dump(self, child: ProcessEntry, text: str) -> None:
+        """Have a hung child write its stacks, then kill it."""
+        process = child.process
         if (files := resource_limits.open_files(process.pid)) is not None and files.opened >= files.most:
             text = f"{text}: it has all {files.most} files open that it may have"
         process.record_cause("hang", text)

@@ -70,6 +70,11 @@ class ChildProcess:
     def measured(self, memory_bytes: int, now: float) -> None:
         self.memory = MemoryFigure(memory_bytes, now)
 
+    def signs_of_life(self) -> tuple[float, float]:
+        """When it last sent a heartbeat, and when its current step began; zeros for a program."""
+        entry = self.status_entry
+        return (0.0, 0.0) if entry is None else (entry.heartbeat, entry.busy_since)
+
     # -- its end --------------------------------------------------------------------------------------------------
     def reaped(self) -> None:
         self.is_reaped = True

@@ -57,7 +57,7 @@ class Control:
     ) -> None:
         self._application, self._loop, self._policies = application, loop, policies
         self._table, self._processes = parts.table, parts.processes
-        self._disposables, self._lifecycle = parts.disposables, parts.lifecycle
+        self._disposables, self._lifecycle, self._disks = parts.disposables, parts.lifecycle, parts.disks
         self._started_at = time.monotonic()
 
     def uptime(self) -> float:
@@ -118,6 +118,7 @@ class Control:
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
             troubles=[
+                *self._disks.troubles(),
                 *(
                     _trouble(child, report)
                     for child in self._table

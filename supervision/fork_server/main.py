@@ -32,7 +32,7 @@ def run(application: Application, refused: Callable[[str], None] = lambda why: N
     core_dumps.forbid()
     try:
         with asker or Asker() as disks:
-            directory = RunDirectory(application.run_dir, application.lock_dir, disks.require_answer)
+            directory = RunDirectory(application.run_dir, application.directories.lock, disks.require_answer)
         install(Catalogue(application.metrics))
         try:
             preload(application.preload)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .disposables import Disposables
 from .lifecycle import ForkServerLifecycle
+from .own_disks import OwnDisks
 from .process_table import ProcessTable
 from .processes import ChildProcesses
 
@@ -18,3 +19,4 @@ class ForkServerParts:
     processes: ChildProcesses
     disposables: Disposables
     lifecycle: ForkServerLifecycle
+    disks: OwnDisks

@@ -18,6 +18,7 @@ from .connection import ProcessConnection
 from .launcher import LaunchContext, Launcher
 from .loop import Loop
 from .oom_kills import OomKills
+from .own_disks import OwnDisks
 from .process_entry import ProcessEntry
 from .process_table import ProcessTable
 from .programs import accepts
@@ -48,8 +49,10 @@ class ChildProcesses:
         context: LaunchContext,
         observer: ProcessObserver,
         oom_kills: OomKills,
+        disks: OwnDisks,
     ) -> None:
-        self._loop, self._table, self._observer, self._oom_kills = loop, table, observer, oom_kills
+        self._loop, self._table, self._observer = loop, table, observer
+        self._oom_kills, self._disks = oom_kills, disks
         self._names, self._status_page = context.names, context.status_page
         self._abandoned: dict[int, ProcessEntry] = {}
         self._launcher = Launcher(loop, context, self._take_forked, self._report_failed_fork)
@@ -75,8 +78,7 @@ class ChildProcesses:
 
     def _take_forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self._table.forked(child)
-        deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._kill_late_start(child))
-        child.process.add_timer(deadline)
+        self._await_start(child)
         if uplink is not None:
             child.process.connected(
                 ProcessConnection(
@@ -121,9 +123,19 @@ class ChildProcesses:
         process = child.process
         self._observer.started(child, Started(child.name, child.incarnation, process.pid, process.seconds_to_start))
 
-    def _kill_late_start(self, child: ProcessEntry) -> None:
-        if child.state == "starting":
-            self.kill(child, "start_timeout", f"not in service after {child.policy.start_seconds:g} s")
+    def _await_start(self, child: ProcessEntry) -> None:
+        """Kill it if it is not in service in time, unless a disk of the agent's own hangs: then it has more time."""
+        seconds, process = child.policy.start_seconds, child.process
+
+        def asked(hanging: str) -> None:
+            if child.process is not process or child.state != "starting":
+                return
+            if (hanging and self._disks.hold(child.name, process.pid, hanging)) or self._disks.is_recent(seconds):
+                self._await_start(child)
+            else:
+                self.kill(child, "start_timeout", f"not in service after {seconds:g} s")
+
+        process.add_timer(self._loop.call_later(seconds, lambda: self._disks.ask(asked)))
 
     # -- ending ---------------------------------------------------------------------------------------------------
     def stop(self, child: ProcessEntry, budget: float, cause: Cause = "stopped") -> None:

@@ -26,6 +26,7 @@ from .listener import Listener
 from .loop import Loop
 from .oom_kills import OomKills
 from .orders import Orders
+from .own_disks import OwnDisks
 from .parts import ForkServerParts
 from .policies import Policies, PolicyOrders
 from .probes import ProgramProbes
@@ -66,6 +67,7 @@ class ForkServer:
         self._sockets = SocketStore(loop)
         oom_kills = OomKills()
         self._disposables = Disposables(loop, self.private_fds, oom_kills)
+        disks = OwnDisks(loop, self._disposables.run, application.directories)
         context = LaunchContext(
             application=application,
             policies=self._policies,
@@ -75,10 +77,10 @@ class ForkServer:
             sockets=self._sockets,
             private_fds=self.private_fds,
         )
-        self._processes = processes = ChildProcesses(loop, table, context, self, oom_kills)
+        self._processes = processes = ChildProcesses(loop, table, context, self, oom_kills, disks)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
-        self._watch = watch = Watch(loop, table, processes.kill, oom_kills)
-        parts = ForkServerParts(table, processes, self._disposables, self._lifecycle)
+        self._watch = watch = Watch(loop, table, processes.kill, oom_kills, disks)
+        parts = ForkServerParts(table, processes, self._disposables, self._lifecycle, disks)
         policies = PolicyOrders(self._policies, table, watch.reschedule)
         self._control = control = Control(application, loop, parts, policies)
         self._listener = Listener(loop, directory.names, control.received)

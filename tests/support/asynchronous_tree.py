@@ -25,6 +25,7 @@ from supervision.process_messages import CreateActor, Exited, Ready, Started, Te
 from supervision.spec import ChildSpec, PolicySettings, Strategy, walk
 from supervision.supervisor.children import ChildPhase, SupervisorState, initial_state, wake_at
 from supervision.supervisor.transitions import Create, Event, Finish, Tick, decide
+from tests.support.no_disks import no_disks
 
 _POLICY: PolicySettings = {"max_restarts": 100_000, "shutdown_seconds": 5.0, "start_seconds": 10.0}
 _TURN_SECONDS = 0.25
@@ -86,12 +87,12 @@ class AsynchronousTree:
         patch.setattr(processes, "ProcessConnection", self._connect)
         context: Any = SimpleNamespace(names=other, status_page=None)
         fork_server: Any = self
-        self.processes = ChildProcesses(loop, self.table, context, fork_server, other)  # type: ignore[arg-type]
+        self.processes = ChildProcesses(loop, self.table, context, fork_server, other, no_disks())  # type: ignore[arg-type]
         sink: Any = SimpleNamespace(flush=lambda: None, opened=self.ends.append, closed=lambda *_: None)
         self._reports = Reports(loop, self.table, sink)  # type: ignore[arg-type]
         lifecycle: Any = SimpleNamespace(stopping=False)
         control: Any = None
-        self._orders = Orders(ForkServerParts(self.table, self.processes, other, lifecycle), control)  # type: ignore[arg-type]
+        self._orders = Orders(ForkServerParts(self.table, self.processes, other, lifecycle, no_disks()), control)  # type: ignore[arg-type]
         self._start_root()
 
     # -- the fork server: its calls of the operating system, and its events ----------------------------------------

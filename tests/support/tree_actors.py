@@ -9,12 +9,13 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
 from supervision.addresses import ActorName
-from supervision.application import Application, LastSteps
+from supervision.application import Application, LastSteps, OwnDirectories
 from supervision.message import Message, Question
 from supervision.spec import ChildSpec, Policy, ProgramAnswer, ProgramProbe, walk
 from tests.support.incident_file import IncidentFile
@@ -204,6 +205,23 @@ class Leaving(Echo):
         raise ZeroDivisionError("on purpose") if self.incarnation % 2 else SystemExit(3)
 
 
+class OnDisk(Echo):
+    """Looks at its disk, on its own loop, at its start and on order. A disk that is broken is left alone."""
+
+    async def on_start(self) -> None:
+        self._look()
+
+    def _do(self, message: Do) -> None:
+        if message.what == "look at the disk":
+            self._look()
+        else:
+            super()._do(message)
+
+    def _look(self) -> None:
+        with suppress(OSError):
+            os.stat(Path(self.context) / "state")
+
+
 class Late(Echo):
     """Never comes into service."""
 
@@ -293,7 +311,16 @@ def leaving(run_dir: Path) -> Application:
 
 def locked_elsewhere(run_dir: Path) -> Application:
     """As `small`, with its lock beside the run directory."""
-    return dataclasses.replace(small(run_dir), lock_dir=run_dir.parent / "state")
+    return dataclasses.replace(small(run_dir), directories=OwnDirectories(run_dir.parent / "state"))
+
+
+def on_disk(run_dir: Path) -> Application:
+    """Two actors that use a directory beside the run directory, one that does not."""
+    state = run_dir.parent / "state"
+    state.mkdir(exist_ok=True)
+    users = (ChildSpec(name=name, actor=f"{HERE}:OnDisk") for name in ("user", "other"))
+    application = _application(run_dir, _echo("echo"), *users)
+    return dataclasses.replace(application, directories=OwnDirectories(written=(str(state),)))
 
 
 def with_last_steps(run_dir: Path) -> Application:

@@ -34,6 +34,7 @@ from supervision.process.status_page import StatusPage, padded
 from supervision.process_messages import ServiceState
 from supervision.protocol import GetTree, Tree
 from supervision.spec import ChildSpec, Policy
+from tests.support.no_disks import no_disks
 from tests.support.present import present
 
 pytestmark = pytest.mark.slow
@@ -249,7 +250,7 @@ def test_the_memory_of_actors_is_measured_only_on_request() -> None:
     lifecycle: Any = SimpleNamespace(state="ready")
     application: Any = SimpleNamespace(files=ShownFiles(), incidents=NoIncidents())
     policies = PolicyOrders(Policies(TREE, {}), table, lambda: None)
-    control = Control(application, Loop(), ForkServerParts(table, counts, counts, lifecycle), policies)
+    control = Control(application, Loop(), ForkServerParts(table, counts, counts, lifecycle, no_disks()), policies)
 
     def held(question: GetTree) -> int:
         told = control.answer(question)
@@ -317,7 +318,11 @@ class _Watched:
 
         again()
         Watch(
-            loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause)), OomKills()
+            loop,
+            self.table,
+            lambda child, cause, detail: self.killed.append((child.name, cause)),
+            OomKills(),
+            no_disks(),
         ).reschedule()
         loop.call_later(seconds, loop.stop)
         loop.run()

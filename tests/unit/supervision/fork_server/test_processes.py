@@ -22,6 +22,7 @@ from supervision.message import Message
 from supervision.process_messages import EXIT_EXCEPTION, Cause, Exited, Started, never_ran
 from supervision.protocol import Done, Fault, Inject, RollingRestart
 from supervision.spec import ChildSpec
+from tests.support.no_disks import no_disks
 from tests.support.present import present
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ class _OneChild:
         context: Any = SimpleNamespace(names=SimpleNamespace(forget=lambda name, incarnation: None), status_page=None)
         oom_kills: Any = SimpleNamespace(explain=lambda pid, now: f"out of memory: {pid}")
         self.table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="a", actor="x:A"),)), {})
-        self.processes = ChildProcesses(Loop(), self.table, context, observer, oom_kills)
+        self.processes = ChildProcesses(Loop(), self.table, context, observer, oom_kills, no_disks())
         self.child = present(self.table.get("a"))
 
     def has_process(self, pid: int = PID, last_words: Callable[[_OneChild], object] = lambda self: None) -> _OneChild:
@@ -56,7 +57,9 @@ class _OneChild:
 
     def ask(self, question: Message) -> Message | None:
         other: Any = None
-        return Control(other, Loop(), ForkServerParts(self.table, self.processes, other, other), other).answer(question)
+        return Control(
+            other, Loop(), ForkServerParts(self.table, self.processes, other, other, no_disks()), other
+        ).answer(question)
 
 
 def end(status: int, cause: Cause | None, *, stopped: bool = False) -> Exited:
