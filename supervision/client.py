@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import AskError, NotRunning, error_reason
+from .errors import AskError, NotRunning, OtherVersion, error_reason
 from .message import Message
 from .messaging.names import Names, NoSuchActor
 from .messaging.wire import Frame, FrameReader, FrameWriter, WireError, encode
@@ -29,7 +29,7 @@ class Client:
             raise AskError(f"no agent runs on {run_dir}") from None
 
     def ask(self, message: Message, reply: type[R], *, name: str = FORK_SERVER, timeout: float = 5.0) -> R:
-        """Send a question and wait for its answer. Raises AskError (NotRunning), PeerRefused."""
+        """Send a question and wait for its answer. Raises AskError (NotRunning, OtherVersion), PeerRefused."""
         end = time.monotonic() + timeout
         try:
             sock, _ = self._names.connect(name)
@@ -41,8 +41,7 @@ class Client:
             except (EOFError, ConnectionError):
                 raise AskError(f"{name} closed the connection before it answered") from None
             except WireError as error:
-                text = f"{name}: {error}: it runs another version than this one: restart it, pods keep running"
-                raise AskError(text) from error
+                raise OtherVersion(f"{name} runs another version than this command: {error}") from error
             except OSError as error:
                 raise AskError(f"{name}: {error_reason(error)}") from error
         if answer is None:

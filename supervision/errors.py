@@ -61,6 +61,10 @@ class NotRunning(AskError):
     """Nobody has the receiver's name."""
 
 
+class OtherVersion(AskError):
+    """The receiver runs another version of the program: its answer cannot be read."""
+
+
 class DisposableError(Exception):
     """The function in the disposable process raised, or the process could not be started (then `kind` is AskError).
 

@@ -26,6 +26,7 @@ reset/                   `supervise reset`: removes what an agent has left on it
 run_once.py              `supervise run-once`: starts the static pods, prints the outcome of each, and ends
 running_flags.py         the flags of the agent that runs, or ran last, for commands to which none are given
 runtime_limits.py        whether the runtime is short of open files, which both `status` and `doctor` say
+service_unit.py          the systemd unit of a running agent, for the command that restarts it
 shadowed_packages.py     detects packages of other projects that hide this project's packages
 start.py                 `supervise start`: from the command line to a running tree
 start_checks.py          checks of the host at start: reservations, cgroups, the runtime

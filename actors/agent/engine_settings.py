@@ -66,6 +66,11 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
         refused = refused_starts.last_of(run_dir)
         return None if refused is None else RefusedStart(refused.at, refused.problems)
 
+    def unit(pid: int) -> str:
+        from .service_unit import unit_of
+
+        return unit_of(pid)
+
     return AgentFiles(
         run_dir=Path(run_dir),
         incident_file=state_dir / "incidents.jsonl",
@@ -73,6 +78,7 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
         run_dir_of_root=of_root,
         last_start=last_start,
         refused_start=refused_start,
+        unit=unit,
     )
 
 

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from actors.config_controller.messages import Flagz
+from actors.shared.config.version import git_version
 from actors.shared.kube.names import SOURCE_API
 
 RESTART: Final = "restart the agent: pods keep running"
@@ -38,6 +40,16 @@ def of_manifests(path: str) -> str:
 def of_records(*, running: bool) -> str:
     """For the record of the agent's starts, which the next start writes again."""
     return RESTART if running else "start the agent once, before `supervise reset`"
+
+
+def awaits_restart(flagz: Flagz) -> bool:
+    """Whether anything acts only after a restart of the agent: fields, or the installed version."""
+    return bool(flagz.waiting) or flagz.version != git_version()
+
+
+def other_version(running: str) -> str:
+    """What is wrong with an agent that was not restarted after an upgrade."""
+    return f"version {running} runs, and {git_version()} is installed: it acts after a restart; pods keep running"
 
 
 def unread(sources: Sequence[str]) -> str:

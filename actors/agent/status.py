@@ -16,7 +16,15 @@ from actors.agent import host_files
 from actors.agent.certificate_lifetime import ends_soon
 from actors.agent.client_certificate import in_use
 from actors.agent.inspection.node_pods import kept_while_unread
-from actors.agent.remedies import MEND_MANIFEST, MEND_POD, RESTART, of_configuration, of_serving, unread
+from actors.agent.remedies import (
+    MEND_MANIFEST,
+    MEND_POD,
+    awaits_restart,
+    of_configuration,
+    of_serving,
+    other_version,
+    unread,
+)
 from actors.agent.runtime_limits import file_shortage
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.container_runtime.instance import ManagedRuntime
@@ -25,6 +33,7 @@ from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.api.remedies import NEW_CERTIFICATE
 from actors.shared.config.endpoints import SCHEME
 from actors.shared.config.paths import MANAGED_ROOT, managed_state_dir, state_dir_of
+from actors.shared.config.version import git_version
 from actors.shared.cri.program_log import last_line
 from actors.shared.cri.reachability import unreached
 from actors.shared.cri.remedies import RuntimeRemedies
@@ -62,12 +71,17 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     sources: PodSources | None = None
     """None: pod_config was not asked or did not answer, and so `waiting` of the config controller."""
     waiting: tuple[str, ...] = ()
+    """Fields that act only after a restart of the agent."""
+    running: str = ""
+    """The version that the agent runs if another one is installed; '' if not."""
+    restart: str = ""
+    """The command that restarts the agent."""
     refused: tuple[str, ...] = ()
     """Why the configuration in the files is not in force."""
     rolled_back: str = ""
     """Its hash if it is valid, and was rolled back."""
-    unanswered: tuple[str, ...] = ()
-    """Actors that were asked and did not answer, as errors."""
+    unanswered: tuple[Reason, ...] = ()
+    """Actors that were asked and did not answer."""
     endpoint: str = ""
     """Address of the runtime."""
     runtime_log: str = ""
@@ -104,11 +118,14 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
         yield from _of_sources(facts.sources)
     if facts.waiting:
         fields = ", ".join(facts.waiting)
-        yield Reason("configuration", f"{fields} changed, and acts only after a restart of the agent", remedy=RESTART)
+        yield Reason(
+            "configuration", f"{fields} changed, and acts only after a restart of the agent", remedy=facts.restart
+        )
+    if facts.running:
+        yield Reason("agent", other_version(facts.running), remedy=facts.restart)
     for text in facts.refused:
         yield Reason("configuration", f"not in force: {text}", remedy=of_configuration(facts.rolled_back))
-    for text in facts.unanswered:
-        yield Reason("agent", text, remedy="supervise tree")
+    yield from facts.unanswered
 
 
 def near_end(certificate: CertificateInUse, now: datetime) -> str:
@@ -157,7 +174,9 @@ def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
         waiting=flagz.waiting if flagz is not None else (),
         refused=flagz.refused if flagz is not None else (),
         rolled_back=flagz.rolled_back if flagz is not None else "",
-        unanswered=tuple(answers.unanswered),
+        running=flagz.version if flagz is not None and flagz.version != git_version() else "",
+        restart=context.restart_command() if flagz is not None and awaits_restart(flagz) else "",
+        unanswered=tuple(Reason("agent", one.cause, remedy=one.remedy or "supervise tree") for one in answers.errors),
         endpoint=endpoint,
         runtime_log=managed.log_file if program is not None else "",
         runtime=unreached(endpoint),

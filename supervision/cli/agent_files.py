@@ -57,6 +57,8 @@ class AgentFiles(NamedTuple):
     """How it was started last; None: not known."""
     refused_start: Callable[[], RefusedStart | None] = lambda: None
     """None: its last start was not refused."""
+    unit: Callable[[int], str] = lambda pid: ""
+    """The service of systemd whose main process has that pid; '' for none."""
 
 
 def default_files(arguments: argparse.Namespace) -> AgentFiles:

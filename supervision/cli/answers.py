@@ -32,6 +32,8 @@ class Answers:
         """Why actors were not asked, as the tree shows too."""
         self.unanswered: list[str] = []
         """Actors that did not answer in time."""
+        self.errors: list[CommandError] = []
+        """Why these did not answer, and what to do about it."""
 
     @property
     def problems(self) -> list[str]:
@@ -54,6 +56,7 @@ class Answers:
             if error.code != NO_ANSWER:
                 raise
             self.unanswered.append(f"{begin}{error}")
+            self.errors.append(error)
             return None
 
 

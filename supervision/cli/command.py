@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from .. import time_scale
 from ..client import Client
 from ..documents.suggestions import close_to, hint_of
-from ..errors import AskError, NotRunning
+from ..errors import AskError, NotRunning, OtherVersion
 from ..hanging_disks import require_answer
 from ..message import Message
 from ..messaging.names import PeerRefused
@@ -40,6 +40,10 @@ class CommandError(Exception):
         """`remedy`: a command, '' for none; `joint`: what stands between cause and remedy in the text of the error."""
         super().__init__(f"{cause}{joint}`{remedy}`" if remedy else cause)
         self.code, self.cause, self.remedy = code, cause, remedy
+
+
+class OtherVersionError(CommandError):
+    """The agent runs another version than this command, which cannot read its answer."""
 
 
 class Context:
@@ -70,8 +74,11 @@ class Context:
             client.close()
 
     def _no_answer(self, name: str, error: AskError) -> CommandError:
+        if isinstance(error, OtherVersion):
+            joint = "; restart the agent, pods keep running: "
+            return OtherVersionError(NO_ANSWER, str(error), self.restart_command(), joint)
         if name != FORK_SERVER:
-            return CommandError(NO_ANSWER, f"{error}; see `supervise tree`")
+            return CommandError(NO_ANSWER, str(error), "supervise tree", "; see ")
         pid = self.fork_server_pid()
         if not pid:
             return self.not_running()
@@ -108,6 +115,12 @@ class Context:
         root_dir, run_dir = self.arguments.root_dir, self.arguments.run_dir
         named = ("--run-dir", run_dir) if run_dir else ("--root-dir", root_dir)
         return "" if named[1] == DEFAULT_ROOT_DIR else f" {shlex.join(named)}"
+
+    def restart_command(self) -> str:
+        """What restarts the running agent: its service, or a stop and a start with the flags of the last one."""
+        if unit := self.files.unit(self.fork_server_pid()):
+            return f"systemctl restart {unit}"
+        return f"supervise stop{self._place()} && supervise start {self.start_words()}"
 
     def start_words(self) -> str:
         """The flags of `supervise start` for this agent: those of its last start if they are known."""

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ..protocol import Tree
-from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
+from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, OtherVersionError
 from .health import Reason, TreeHealth, decide
 from .signals import stopped_by_signal
 from .text import terminal_columns, wrapped
@@ -48,7 +48,8 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
 
 def _show_unanswered(context: Context, error: CommandError, advice: str) -> int:
     """Show why no tree came, and the problems of a start that was refused. Returns the exit code of the error."""
-    state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
+    silent = error.code in (NOT_RUNNING, NO_ANSWER) and not isinstance(error, OtherVersionError)
+    state = "down" if silent else "unknown"
     refused = context.files.refused_start() if error.code == NOT_RUNNING else None
     starts = [Reason(LAST_START, f"refused: {problem}") for problem in (refused.problems if refused else ())]
     columns = terminal_columns(sys.stdout)

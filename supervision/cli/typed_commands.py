@@ -10,7 +10,7 @@ import sys
 from typing import Final
 
 DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
-_IN_BACKTICKS: Final = re.compile(r"(?<=`)supervise(?= )")
+_IN_BACKTICKS: Final = re.compile(r"(?:(?<=`)|(?<=&& ))supervise(?= )")
 _COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)(?:(?!: )[^;`()])*[^:;`()\s]")
 """The commands of a remedy that ask an agent: `start` names its own directory, `config explain` asks no agent. The
 purpose of a command may follow after a colon."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from actors.agent.inspection.node_pods import full_name, kept_while_unread
 from actors.agent.inspection.pod_rows import readiness, seconds, state, whole_seconds
 from actors.agent.inspection.pod_waits import NOTHING, PodWaits
-from actors.agent.remedies import MEND_MANIFEST, RESTART, of_configuration, unread
+from actors.agent.remedies import MEND_MANIFEST, of_configuration, other_version, unread
 from actors.api_clients.event_client.messages import RecentEvent
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
@@ -18,6 +18,7 @@ from actors.http_servers.serving.port import is_port
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
+from actors.shared.config.version import git_version
 from actors.shared.cri.service_outage import IMAGE_SERVICE, RUNTIME
 from supervision.cli.agent_files import RefusedStart
 from supervision.cli.health import reasons_of_tree, state_of_actors, unserved_seconds
@@ -105,13 +106,20 @@ def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
             yield warning("agent", text, f"supervise incidents {actor.name} --full")
 
 
-def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
-    """The parts of the assigned configuration that are not in force. `checked`: its problems are reported already."""
+def version(flagz: Flagz, restart: str) -> Iterator[Finding]:
+    """Whether the agent runs the installed version. `restart`: the command that restarts it."""
+    if flagz.version != git_version():
+        yield warning("agent", other_version(flagz.version), restart)
+
+
+def configuration(flagz: Flagz, restart: str, *, checked: bool) -> Iterator[Finding]:
+    """The parts of the assigned configuration that are not in force. `restart`: the command that restarts the agent;
+    `checked`: its problems are reported already."""
     for text in () if checked else flagz.refused:
         yield warning("configuration", text, of_configuration(flagz.rolled_back))
     if flagz.waiting:
         text = f"{', '.join(flagz.waiting)} changed, and acts only after a restart of the agent"
-        yield warning("configuration", text, RESTART)
+        yield warning("configuration", text, restart)
 
 
 def pods(

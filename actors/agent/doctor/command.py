@@ -18,7 +18,7 @@ import msgspec
 from actors.agent.inspection import pod_waits
 from actors.agent.inspection.questions import list_pods
 from actors.agent.read_only_disk import is_read_only
-from actors.agent.remedies import RESTART
+from actors.agent.remedies import RESTART, awaits_restart
 from actors.agent.running_flags import of_agent, of_last_start, where_it_started
 from actors.agent.validation import validate
 from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
@@ -30,7 +30,7 @@ from actors.shared.config.loading import load
 from supervision import time_scale
 from supervision.cli.agent_files import neighbours
 from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, OtherVersionError
 from supervision.cli.document import document_text
 from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import plain, terminal_columns, wrapped
@@ -148,7 +148,11 @@ def _disk(root_dir: str) -> Iterator[Finding]:
 
 def _files_and_host(context: Context, tree: Tree | None, *, running: bool) -> Iterator[Finding]:
     """`running`: an agent runs, though it may not answer."""
-    flagz = _flagz(context, tree)
+    flagz = None
+    try:
+        flagz = _flagz(context, tree)
+    except OtherVersionError as error:
+        yield unanswered(error)
     words = _words(context, tree, flagz)
     last = None if context.arguments.flags or tree is not None else context.files.last_start()
     with where_it_started(None if context.arguments.flags else tree, last.directory if last is not None else ""):
@@ -179,7 +183,11 @@ def _configuration(
     given = _given_flags(context)
     for problem in problems:
         yield failure("configuration", str(problem), f"supervise config check {shlex.join(given)}".rstrip())
-    concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
+    concerns = []
+    if flagz is not None:
+        restart = context.restart_command() if awaits_restart(flagz) else ""
+        yield from agent_checks.version(flagz, restart)
+        concerns = [*agent_checks.configuration(flagz, restart, checked=bool(problems))]
     yield from concerns
     for text in warnings:
         named = _NAMED.search(text)
@@ -285,11 +293,14 @@ def _given_flags(context: Context) -> list[str]:
 
 
 def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
-    """The flags of the running agent; None if they are not requested or it does not answer."""
+    """The flags of the running agent; None if they are not requested or it does not answer. Raises
+    OtherVersionError."""
     if _given_flags(context) or tree is None:
         return None
     try:
         return context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
+    except OtherVersionError:
+        raise
     except CommandError:
         return None
 

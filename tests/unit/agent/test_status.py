@@ -25,11 +25,13 @@ from actors.agent.status import (
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
+from actors.shared.config.version import git_version
 from actors.shared.cri.remedies import RuntimeRemedies
 from actors.shared.linux.presence import is_missing
 from supervision.cli.agent_files import AgentFiles
 from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import Reason
+from supervision.errors import OtherVersion
 from supervision.hanging_disks import Hangs
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
@@ -81,8 +83,8 @@ def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_reported()
     ],
 )
 def test_a_configuration_that_is_not_in_force_degrades_the_agent(rolled_back: str, remedy: str) -> None:
-    flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",), rolled_back=rolled_back)
-    context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
+    flagz = Flagz({}, (), {}, git_version(), refused=("maxPods = -4: must be 0 or more",), rolled_back=rolled_back)
+    context = _AnswersContext({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
     (found,) = agent_reasons(context, tree())
     assert str(found) == "configuration: not in force: maxPods = -4: must be 0 or more"
     assert found.remedy == remedy
@@ -92,6 +94,26 @@ def test_settings_that_wait_for_a_restart_are_named() -> None:
     assert said(waiting=("port", "address")) == [
         "configuration: port, address changed, and acts only after a restart of the agent"
     ]
+
+
+def test_an_agent_that_was_not_restarted_after_an_upgrade_is_restarted_by_the_remedy() -> None:
+    sources, old = PodSources([], ready=True), Flagz({}, (), {}, "v1.36.0+troupelet.0.1.0")
+    (found,) = agent_reasons(_AnswersContext({POD_CONFIG: sources, CONFIG_CONTROLLER: old}), tree())
+    assert (found.subject, found.remedy) == (
+        "agent",
+        "supervise stop --root-dir /none && supervise start --root-dir /none",
+    )
+    assert found.text.startswith(f"version v1.36.0+troupelet.0.1.0 runs, and {git_version()} is installed")
+
+    class Unreadable(_AnswersContext):
+        def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
+            if name == CONFIG_CONTROLLER:
+                raise self._no_answer(name, OtherVersion(f"{name} runs another version"))
+            return super().ask(question, reply, name, timeout)
+
+    (unreadable,) = agent_reasons(Unreadable({POD_CONFIG: sources}), tree())
+    assert str(unreadable) == "agent: config_controller runs another version"
+    assert unreadable.remedy == found.remedy
 
 
 def test_an_unavailable_runtime_is_reported_once() -> None:
@@ -108,7 +130,7 @@ def test_a_managed_runtime_that_does_not_run_is_explained_by_the_end_of_its_log(
     log = tmp_path / "troupelet/containerd/containerd.log"
     log.parent.mkdir(parents=True)
     log.write_text("earlier\ncontainerd: the key was defined twice\n\n")
-    context = _AcceptedShells({})
+    context = _AnswersContext({})
     context.arguments.root_dir = str(tmp_path)
     down, up = (
         ActorState(name=CONTAINER_RUNTIME, parent="root", kind="program", state=state) for state in ("down", "running")
@@ -128,7 +150,7 @@ def test_a_runtime_that_is_short_of_open_files_degrades_the_agent(monkeypatch: p
         return short
 
     monkeypatch.setattr(status, "file_shortage", shortage)
-    context = _AcceptedShells({})
+    context = _AnswersContext({})
     flagz = Flagz({"container-runtime-endpoint": "unix:///own.sock"}, (), {}, "v")
     (found,) = runtime_reasons(context, tree(), flagz)
     managed = ActorState(name=CONTAINER_RUNTIME, parent="root", kind="program", state="running")
@@ -162,7 +184,7 @@ def test_certificates_are_those_of_the_running_agent(tmp_path: Path) -> None:
     assert read("serving certificate", f"{tmp_path}/bad.pem").error == "it holds no certificate in PEM"
 
 
-class _AcceptedShells(Context):
+class _AnswersContext(Context):
     """Answers for some actors."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
@@ -185,13 +207,13 @@ FLAGZ = Flagz(
     {"container-runtime-endpoint": "unix:///none/r.sock", "pod-manifest-path": "/none/pods"},
     (),
     {},
-    "v",
+    git_version(),
     waiting=("port",),
 )
 
 
 def test_status_asks_a_running_agent() -> None:
-    context = _AcceptedShells({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
+    context = _AnswersContext({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
     subjects = [reason.subject for reason in agent_reasons(context, tree())]
     assert subjects == ["container runtime", "staticPodPath", "configuration"]
     told = tree(troubles=(Trouble("container runtime", "does not answer", 20.0, "pleg"),))
@@ -199,7 +221,7 @@ def test_status_asks_a_running_agent() -> None:
 
 
 def test_a_silent_actor_is_reported_unless_the_tree_shows_it_already() -> None:
-    context = _AcceptedShells({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
+    context = _AnswersContext({CONFIG_CONTROLLER: Flagz({}, (), {}, git_version())})
     assert [str(reason) for reason in agent_reasons(context, tree())] == ["agent: pod_config does not answer"]
     hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)
     context.calls.clear()
@@ -225,5 +247,5 @@ def test_a_disk_that_hangs_is_told_instead_of_waited_for(monkeypatch: pytest.Mon
         raise Hangs
 
     monkeypatch.setattr(status, "in_time", hang)
-    context = _AcceptedShells({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
+    context = _AnswersContext({CONFIG_CONTROLLER: Flagz({}, (), {}, git_version())})
     assert any(reason.subject == "disk" and "hangs" in reason.text for reason in agent_reasons(context, tree()))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from supervision import client
-from supervision.errors import AskError
+from supervision.errors import OtherVersion
 from supervision.messaging.names import Names
 from supervision.messaging.wire import FrameWriter, WireError, encode
 from supervision.protocol import Done, GetTree, Tree
@@ -28,9 +28,7 @@ def test_an_answer_of_an_unregistered_type_is_reported_as_of_another_version(
     with names.listen("fork_server", 1):
         names.publish("fork_server", 1)
         asking = client.Client(tmp_path)
-        with pytest.raises(
-            AskError, match="'Old': it runs another version than this one: restart it, pods keep running"
-        ):
+        with pytest.raises(OtherVersion, match=r"fork_server runs another version than this command: .* 'Old'"):
             asking.ask(GetTree(), Tree)
         asking.close()
     names.remove()

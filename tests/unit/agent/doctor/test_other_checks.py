@@ -297,7 +297,7 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
 @pytest.mark.parametrize("checked", [True, False])
 def test_a_configuration_that_is_not_in_force_is_reported_unless_its_problems_are(checked: bool) -> None:
     flagz = Flagz({}, (), {}, "v", waiting=("cgroupRoot",), refused=("b is assigned, a is in force",))
-    texts = [one.text for one in agent_checks.configuration(flagz, checked=checked)]
+    texts = [one.text for one in agent_checks.configuration(flagz, "restart", checked=checked)]
     waits = "cgroupRoot changed, and acts only after a restart of the agent"
     assert texts == [*([] if checked else ["b is assigned, a is in force"]), waits]
 

@@ -12,17 +12,19 @@ from typing import Any
 
 import pytest
 
+from supervision.cli import stop
 from supervision.cli.agent_files import AgentFiles, LastStart
 from supervision.cli.argument_types import since
-from supervision.cli.command import REFUSED, Context, like
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, Context, OtherVersionError, like
 from supervision.cli.incidents import lines
 from supervision.cli.text import branches
 from supervision.cli.tree import chosen
+from supervision.errors import OtherVersion
 from supervision.incidents.incident import Incident
 from supervision.incidents.incident_file import Incidents
 from supervision.incidents.spare_incidents import SPARE_NAME
 from supervision.process_messages import Exited
-from supervision.protocol import FORK_SERVER, ActorState, Tree
+from supervision.protocol import FORK_SERVER, ActorState, Done, Tree
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +69,44 @@ def test_the_start_that_is_advised_has_the_flags_of_the_last_one(tmp_path: Path)
     assert advised(("--config=/c", "--root-dir=/a b")) == "--config=/c '--root-dir=/a b'"
     assert advised(("--config=/c",)) == "--config=/c --root-dir '/a b'"
     assert advised(("--config=/c",), "/run/x") == "--run-dir /run/x"
+
+
+def test_an_agent_of_another_version_is_restarted_by_its_service_or_by_its_last_flags(tmp_path: Path) -> None:
+    def advised(unit: str) -> str:
+        files = AgentFiles(tmp_path, tmp_path, last_start=lambda: LastStart(("--v=2",), "", ""), unit=lambda pid: unit)
+        arguments = argparse.Namespace(root_dir="/a", run_dir="", output="text")
+        return str(Context(arguments, lambda _: files)._no_answer("pleg", OtherVersion("pleg is old")))
+
+    begin = "pleg is old; restart the agent, pods keep running: "
+    assert advised("kubelet.service") == f"{begin}`systemctl restart kubelet.service`"
+    assert advised("") == f"{begin}`supervise stop --root-dir /a && supervise start --v=2 --root-dir /a`"
+
+
+def test_an_agent_of_another_version_is_stopped_by_the_pid_in_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tree cannot be read, but the order can be given: otherwise the advice to restart it could not be followed."""
+
+    class Old(Context):
+        shown = ""
+
+        def tree(self, *, memory: bool = False) -> Tree:
+            raise OtherVersionError(NO_ANSWER, "it runs another version")
+
+        def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
+            return Done("")
+
+        def fork_server_pid(self) -> int:
+            return 2**22 + 1
+
+        def show(self, data: Any, text: str) -> None:
+            self.shown = text
+
+    arguments = argparse.Namespace(root_dir="/a", run_dir="", output="text", no_wait=False, wait=1.0)
+    context = Old(arguments, lambda _: AgentFiles(Path(), Path()))
+    assert stop.run(context) == OK
+    assert context.shown.startswith("stopped after")
+    monkeypatch.setattr(Old, "fork_server_pid", lambda self: 0)
+    with pytest.raises(OtherVersionError):
+        stop.run(context)
 
 
 def test_an_actor_is_shown_with_those_below_it_and_without_its_supervisor() -> None:
