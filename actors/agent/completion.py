@@ -63,6 +63,8 @@ _OF_FLAG: Final = (("-dir", "directory"), ("-file", "file"), ("-path", "file"), 
 """Ends of flags of the start whose value is a path; `--policy` is one, too."""
 _ZSH_VALUED: Final = re.compile(r"^(  .*?--[a-z0-9-]+)((?:\}\")?\[.*\]:)", re.MULTILINE)
 """An option with a value: `=` after its name lets that follow it."""
+_ZSH_SOURCED: Final = ("[[ $zsh_eval_context[-1] == eval ]]", "[[ $zsh_eval_context[-1] != loadautofunc ]]")
+"""What shtab takes for a script that is sourced, and what is one: `source` is no `eval`."""
 _FISH_VALUE: Final = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
 _EQUALS: Final = """\
 
@@ -157,7 +159,7 @@ def _with_equals(text: str, shell: str) -> str:
     if shell == "bash":
         return text + _EQUALS
     if shell == "zsh":
-        return _ZSH_VALUED.sub(r"\1=\2", text) + "\n"
+        return _ZSH_VALUED.sub(r"\1=\2", text).replace(*_ZSH_SOURCED) + "\n"
     return text.replace("(commandline -ct)", _FISH_VALUE) + "\n"
 
 

@@ -165,6 +165,16 @@ def test_zsh_takes_its_script(tmp_path: Path, environment: dict[str, str]) -> No
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "_supervise\n")
 
 
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+def test_zsh_takes_its_script_by_source_too(tmp_path: Path, environment: dict[str, str]) -> None:
+    path = script("zsh", tmp_path, environment)
+    text = f"autoload -U compinit; compinit -D -u; source {path}; print $_comps[supervise]"
+    done = subprocess.run(
+        ["zsh", "-f", "-c", text], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "_shtab_supervise\n")
+
+
 def test_a_pod_is_completed_by_its_name_and_by_its_namespace_only_where_two_have_that_name() -> None:
     pods = [("a", "web"), ("b", "web"), ("a", "db")]
     items = [{"metadata": {"namespace": space, "name": name}} for space, name in pods]
