@@ -6,7 +6,7 @@ Pure, with plain data in and out, so that a disposable process can read a large 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +23,9 @@ from ..validation.shape import check_shape, unrelated
 from .defaults import fill
 from .field_lines import with_lines
 from .identity import make_static
+
+_OF_PODS: Final = ("", "pod", "podlist", "list")
+"""Kinds, in lower case, of what is a pod, pods, or meant to be."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -61,6 +64,9 @@ def _read(data: bytes, origin: Origin) -> list[StaticPod]:
     document = codec.without_nulls(_document(data))
     if not isinstance(document, dict):
         raise document_error("must be a mapping: a Pod")
+    kind = document.get("kind")
+    if isinstance(kind, str) and kind.lower() not in _OF_PODS:  # it is another object, whose fields are not a pod's
+        raise ManifestError([FieldError("kind", f"must be 'Pod', not {kind[:40]!r}")])
     if origin.source == SOURCE_HTTP and document.get("kind") in ("PodList", "List"):
         return _read_list(document, origin)
     return [_read_pod(document, origin)]

@@ -81,6 +81,13 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     assert check(missing) == CheckedManifests([], [ManifestProblem(missing, "", "No such file or directory")])
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "KubeletConfiguration"])
+def test_another_object_is_refused_for_its_kind_alone(kind: str) -> None:
+    text = f"apiVersion: apps/v1\nkind: {kind}\nspec: {{replicas: 2, maxPods: 3}}\n"
+    (found,) = check("-", stdin=text.encode()).errors
+    assert str(found) == f"-: line 2: kind: must be 'Pod', not '{kind}'"
+
+
 def test_a_manifest_may_come_from_stdin() -> None:
     assert check("-", stdin=GOOD.replace("NAME", "web").encode()) == CheckedManifests(["-"], [])
     assert [one.file for one in check("-", stdin=b"").errors] == ["-"]
