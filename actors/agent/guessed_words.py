@@ -125,6 +125,7 @@ _FOREIGN: Final[Mapping[tuple[str, str], str]] = {
     ("pods", "--watch-only"): "`supervise pods -w`",
 }
 """Options of kubectl, systemctl and journalctl; {0}: the command."""
+_HELP: Final = frozenset({"-h", "--help"})
 _LIST: Final = ": `supervise` lists the commands, each of which takes --help"
 
 
@@ -133,6 +134,8 @@ def understood(words: Sequence[str]) -> list[str]:
     first, *rest = _options_last(words)
     if first == "help":
         return [*rest[:2], "--help"]
+    if rest == ["help"] and first != "start":  # a pod of that name is found by NAMESPACE/help
+        return [_SAME.get(first, first), "--help"]
     if first == "version" and all(word.startswith("-") for word in rest):
         return ["--version"]
     if (first, *rest[:1]) == _CHECK:
@@ -207,6 +210,8 @@ def misspelt(words: Sequence[str], commands: Sequence[str], alone: Sequence[str]
 def of_another_kind(words: Sequence[str]) -> str:
     """Why `describe KIND ...`, `top KIND` or `status NAME` is not understood; '' if it may be."""
     first, *rest = _options_last(words)
+    if rest == ["help"] or _HELP.intersection(rest):
+        return ""
     kind, name = (*_options_last(rest), "", "")[:2] if rest else ("", "")
     if first in _OF_ALL and kind and not kind.startswith("-"):
         return _OF_ALL[first].format(shlex.quote(kind))

@@ -30,12 +30,10 @@ def run(words: list[str]) -> int:
     from .guessed_words import misspelt, of_another_kind, of_another_program, understood
 
     if words and (wrong := of_another_kind(words)):
-        sys.stderr.write(f"supervise: {wrong}\n")
-        return 2
+        return _refuse(f"supervise: {wrong}")
     words = understood(words) if words else words
     if words and (wrong := of_another_program(words)):
-        sys.stderr.write(f"supervise {words[0]}: {wrong}\n  see `supervise {words[0]} --help`\n")
-        return 2
+        return _refuse(f"supervise {words[0]}: {wrong}\n  see `supervise {words[0]} --help`")
     if words[:1] == ["run-once"]:
         from actors.agent.run_once import run as run_once
 
@@ -52,10 +50,17 @@ def run(words: list[str]) -> int:
         parser.print_help()
         return 0
     if words[0] not in (*commands, *_ALONE):
-        sys.stderr.write(f"supervise: {misspelt(words, [*commands], _ALONE)}\n")
-        return 2
+        return _refuse(f"supervise: {misspelt(words, [*commands], _ALONE)}")
     arguments = parser.parse_args(words)
     return int(arguments.execute(arguments))
+
+
+def _refuse(text: str) -> int:
+    from supervision.cli.command import USAGE
+    from supervision.cli.text import for_terminal
+
+    sys.stderr.write(f"{for_terminal(text, sys.stderr)}\n")
+    return USAGE
 
 
 def _run_config(words: list[str]) -> int:
@@ -64,6 +69,7 @@ def _run_config(words: list[str]) -> int:
     from actors.shared.config.commands import run, take_form
     from supervision.cli.command import CommandError
     from supervision.cli.document import error_text
+    from supervision.cli.text import for_terminal
     from supervision.cli.typed_commands import as_typed
 
     try:
@@ -72,7 +78,7 @@ def _run_config(words: list[str]) -> int:
         if form := take_form(words)[0]:
             sys.stdout.write(f"{error_text(str(error), error.code, form)}\n")
         else:
-            sys.stderr.write(f"supervise: {as_typed(str(error))}\n")
+            sys.stderr.write(f"{for_terminal(f'supervise: {as_typed(str(error))}', sys.stderr)}\n")
         return error.code
 
 

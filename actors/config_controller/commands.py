@@ -66,7 +66,7 @@ def rollback(words: Sequence[str], form: str, out: TextIO) -> int:
         raise ConfigErrors([ConfigProblem("rollback", "", rule)])
     if store.layers(target) is None:
         known = ", ".join(dict.fromkeys(entry.hash for entry in state.history if entry.hash)) or "none"
-        raise ConfigErrors([ConfigProblem("rollback", target, f"there is no such configuration; known: {known}")])
+        raise ConfigErrors([ConfigProblem("rollback", "", f"there is no configuration {target}; known: {known}")])
     if state.current == target:
         out.write(f"{target} is in force: nothing to roll back\n")
         return 0

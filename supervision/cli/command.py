@@ -22,7 +22,7 @@ from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
 from .agent_files import AgentFiles, neighbours
 from .document import document_text, error_text, form_of
-from .text import plain
+from .text import for_terminal, plain
 from .typed_commands import DEFAULT_ROOT_DIR, as_root, as_typed
 
 R = TypeVar("R", bound=Message)
@@ -199,7 +199,7 @@ def execute(run: Run, arguments: argparse.Namespace, files_of: Callable[[argpars
         if form := form_of(arguments.output):
             print(error_text(str(error), error.code, form))  # noqa: T201
         else:
-            print(f"supervise: {plain(as_typed(str(error)))}", file=sys.stderr)  # noqa: T201
+            print(for_terminal(f"supervise: {plain(as_typed(str(error)))}", sys.stderr), file=sys.stderr)  # noqa: T201
         return error.code
     except KeyboardInterrupt:
         return 130

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from ..documents.suggestions import did_you_mean
 from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE
-from .text import folded
+from .text import folded, for_terminal
 
 CODES: Final[Mapping[int, str]] = {
     OK: "done",
@@ -53,7 +53,8 @@ class CommandParser(argparse.ArgumentParser):
         if message.startswith(_MISSING):
             names = message.removeprefix(_MISSING).split(", ")
             text = "; ".join(_missing_text(name, self._actions) for name in names)
-        self.exit(USAGE, f"{self.prog}: {text}\n  see `{self.prog} --help`\n")
+        told = for_terminal(f"{self.prog}: {text}", sys.stderr)
+        self.exit(USAGE, f"{told}\n  see `{self.prog} --help`\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Also raises OSError if stdout cannot be written; argparse ignores that."""

@@ -82,7 +82,7 @@ def _tree(subcommands: Any, settings: CommandSettings) -> None:
         codes={**CODES, REFUSED: "no such actor; the agent is another user's"},
     )
     parser = add_subcommand(subcommands, settings, subcommand)
-    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
+    parser.add_argument("actor", nargs="?", default="", metavar="ACTOR", help=_ONLY)
 
 
 def _stop(subcommands: Any, settings: CommandSettings) -> None:
@@ -134,7 +134,7 @@ def _incidents(subcommands: Any, settings: CommandSettings) -> None:
         },
     )
     parser = add_subcommand(subcommands, settings, subcommand)
-    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
+    parser.add_argument("actor", nargs="?", default="", metavar="ACTOR", help=_ONLY)
     parser.add_argument(
         "-n", "--lines", type=last_lines, default=20, metavar="N", help="show the last N; -1: all (default: 20)"
     )
@@ -152,7 +152,9 @@ def _logs(subcommands: Any, settings: CommandSettings) -> None:
         codes={**CODES, REFUSED: "no such actor, pod or container; no log; the agent is another user's"},
     )
     parser = add_subcommand(subcommands, settings, subcommand)
-    parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
+    parser.add_argument(
+        "actor", nargs="?", default="", metavar="ACTOR", help="an actor, or a supervisor (default: all)"
+    )
     parser.add_argument(
         "-n",
         "--lines",
@@ -181,7 +183,11 @@ def _inject(subcommands: Any, settings: CommandSettings) -> None:
         codes={**CODES, REFUSED: "no such actor, or not a fault for it; the agent is another user's"},
     )
     parser = add_subcommand(subcommands, settings, subcommand)
-    parser.add_argument("actor", help="its name in `supervise tree`, or the end of it: pod_workers/worker/0, worker/0")
+    parser.add_argument(
+        "actor",
+        metavar="ACTOR",
+        help="its name in `supervise tree`, or the end of it: pod_workers/worker/0, worker/0",
+    )
     parser.add_argument(
         "fault", choices=get_args(Fault), metavar="FAULT", help="; ".join(f"{f}: {t}" for f, t in EXPLAINED.items())
     )
@@ -219,7 +225,7 @@ def _policy_show(below: Any, settings: CommandSettings, examples: Sequence[str])
 
     text = "the policy of each actor that is in force"
     parser = add_subcommand(below, settings, Subcommand(name="show", run=show, text=text, examples=examples))
-    parser.add_argument("actor", nargs="?", default="", help=_ONLY)
+    parser.add_argument("actor", nargs="?", default="", metavar="ACTOR", help=_ONLY)
 
 
 def _policy_check(below: Any, settings: CommandSettings, tree_of: TreeOf, examples: Sequence[str]) -> None:

@@ -14,6 +14,9 @@ _LEAST_COLUMNS = 30
 _EXAMPLE = re.compile(r" {4}[^ \d]")
 _LABEL = re.compile(r" {2}\w+: +| +\d {2}| +")
 """What a line begins with: a word with a colon, an exit code, or an indent alone."""
+_COMMAND = re.compile(r"`[^`\n]*`")
+_NO_BREAK = "\0"
+"""In the place of a space at which no line may end. No text has it: `plain` shows it as ^@."""
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60))
 _CONTROLS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 _CONTROLS |= {code: f"\\x{code:02x}" for code in range(128, 160)}
@@ -116,20 +119,27 @@ def table_with_texts(
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:
-    """A sentence in lines of at most `columns` letters, except for longer words; 0: in one line. `first`: the indent of
-    the first line, if it differs."""
+    """A sentence in lines of at most `columns` letters, except for longer words, and commands between backticks, which
+    are copied; 0: in one line. `first`: the indent of the first line, if it differs."""
     if not columns:
         return [f"{indent if first is None else first}{text}"]
     from textwrap import wrap
 
-    return wrap(
-        text,
+    lines = wrap(
+        _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text),
         max(columns, _LEAST_COLUMNS),
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_NO_BREAK, " ") for line in lines]
+
+
+def for_terminal(text: str, stream: TextIO) -> str:
+    """The text with lines that fit the terminal of the stream, if it has one; further lines are indented."""
+    columns = terminal_columns(stream)
+    return "\n".join(part for line in text.split("\n") for part in wrapped(line, columns, "  ", "") or [""])
 
 
 def folded(text: str, columns: int) -> str:

@@ -33,7 +33,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, OtherVersionError
 from supervision.cli.document import document_text
 from supervision.cli.signals import stopped_by_signal
-from supervision.cli.text import plain, terminal_columns, wrapped
+from supervision.cli.text import for_terminal, plain, terminal_columns, wrapped
 from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, remedy_as_typed
 from supervision.errors import error_reason, error_text
 from supervision.hanging_disks import REMEDY, hangs, require_answer
@@ -72,7 +72,7 @@ def run(context: Context) -> int:
     if context.form:
         _print(document_text(found, context.form))
     else:
-        _print(summary(found))
+        _print(for_terminal(summary(found), sys.stdout))
     return NOT_WELL if wrong else OK
 
 

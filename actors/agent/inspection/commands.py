@@ -47,7 +47,9 @@ def _pods(subcommands: Any, settings: CommandSettings) -> None:
         codes=_CODES,
     )
     parser = add_subcommand(subcommands, settings, subcommand)
-    parser.add_argument("name", nargs="*", default=[], help="only these pods: NAME, NAMESPACE/NAME or UID")
+    parser.add_argument(
+        "name", nargs="*", default=[], metavar="NAME", help="only these pods: NAME, NAMESPACE/NAME or UID"
+    )
     _namespace(parser)
     parser.add_argument("-l", "--selector", type=_selector, default=[], help="only with these labels, as app=web,!old")
     parser.add_argument("--show-labels", action="store_true", help="with a last column of their labels")
@@ -67,7 +69,9 @@ def _describe(subcommands: Any, settings: CommandSettings) -> None:
     ).add_subparsers(required=True, metavar="pod [NAME]")
     subcommand = Subcommand(name="pod", run=describe, text=text, examples=examples, outputs=_OUTPUTS, codes=_CODES)
     parser = add_subcommand(below, settings, subcommand)
-    parser.add_argument("name", nargs="?", default="", help="NAME, NAMESPACE/NAME or UID (default: all pods)")
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="NAME, NAMESPACE/NAME or UID (default: all pods)"
+    )
     _namespace(parser)
     parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show it again when it changes")
 
@@ -84,7 +88,7 @@ def _events(subcommands: Any, settings: CommandSettings) -> None:
     parser = add_subcommand(subcommands, settings, subcommand)
     one = parser.add_mutually_exclusive_group()
     one.add_argument(
-        "pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME; of the node: node/NAME"
+        "pod", nargs="?", default="", metavar="POD", help="only of this pod: NAME or NAMESPACE/NAME; of this node: node"
     )
     one.add_argument("--for", dest="of", default="", metavar="POD", help="the same")
     _namespace(parser)

@@ -13,7 +13,7 @@ from actors.api_clients.event_client.messages import EVENT_CLIENT, GetRecentEven
 from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
 from supervision.cli.document import WIDE
-from supervision.cli.text import table_with_texts, terminal_columns
+from supervision.cli.text import for_terminal, table_with_texts, terminal_columns
 from supervision.documents.suggestions import did_you_mean
 
 from . import event_rows
@@ -94,7 +94,7 @@ def _show_events(context: Context, shown: _Shown) -> int:
     elif first and arguments.watch:
         warn(f"{_no_events_text(arguments, found, now)}; waiting for one")
     elif first:
-        print_lines(_no_events_text(arguments, found, now))
+        print_lines(*for_terminal(_no_events_text(arguments, found, now), sys.stdout).split("\n"))
     shown.counts.update((event_rows.identity(event), event.count) for event in fresh)
     return code
 
@@ -106,6 +106,8 @@ def _of_pod(seen: Sequence[RecentEvent], context: Context) -> list[RecentEvent]:
         seen = [event for event in seen if event.type in arguments.types]
     wanted = _wanted_pod(arguments)
     mine = [event for event in seen if _is_wanted(event, wanted, arguments.namespace)]
+    if not mine and wanted in _NODES:
+        return [event for event in seen if event.kind == "Node"]
     if mine or not wanted or wanted.partition("/")[0] in _NODES:
         return mine
     try:
@@ -127,6 +129,8 @@ def _no_events_text(arguments: argparse.Namespace, seen: RecentEvents, now: floa
         return event_rows.none_since(seen.since, now)
     pod = _wanted_pod(arguments)
     hint = did_you_mean(pod, sorted({event.name for event in seen.events if event.kind == "Pod"}))
+    if pod.partition("/")[0] in _NODES:
+        hint = "; an agent knows those of its own node only"
     wanted = f"of {pod}" if pod else "of that namespace" if arguments.namespace else ""
     return " ".join(filter(None, ("no", *arguments.types, "events", wanted))) + f"{hint}: `supervise events` shows all"
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, CommandError, Context
 from supervision.cli.document import YAML, document_text
-from supervision.cli.text import plain
+from supervision.cli.text import for_terminal, plain
 from supervision.cli.typed_commands import as_typed
 
 WATCH_SECONDS: Final = 1.0
@@ -46,7 +46,7 @@ def _write(*lines: str) -> None:
 
 
 def warn(text: str) -> None:
-    print(f"supervise: {plain(as_typed(text))}", file=sys.stderr)  # noqa: T201
+    print(for_terminal(f"supervise: {plain(as_typed(text))}", sys.stderr), file=sys.stderr)  # noqa: T201
 
 
 def print_objects(context: Context, objects: Any) -> None:

@@ -105,7 +105,7 @@ def test_a_word_before_the_flags_of_start_is_refused(command: str, capsys: pytes
         ("status --outpt json", "supervise status: there is no option --outpt, did you mean --output?"),
         ("status -o wide", "supervise status: -o/--output: wide is none of text, json, yaml"),
         ("inject pleg", "supervise inject: FAULT is missing: crash, exit, exception, hang, stop, leak, slow, drop\n"),
-        ("inject", "supervise inject: actor is missing; FAULT is missing: crash, exit,"),
+        ("inject", "supervise inject: ACTOR is missing; FAULT is missing: crash, exit,"),
         ("completion", "supervise completion: SHELL is missing: bash, zsh, fish\n"),
         ("manifest", "supervise manifest: COMMAND is missing: check\n"),
         ("man", "supervise man: DIR is missing\n"),

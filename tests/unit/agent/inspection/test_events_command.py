@@ -88,9 +88,14 @@ def test_events_of_the_node_are_chosen_by_its_kind(capsys: pytest.CaptureFixture
     asked.arguments.of = "node/n1"
     assert events(asked) == 0  # type: ignore[arg-type]
     assert "node/n1" in capsys.readouterr().out
-    asked.arguments.of = "node/n2"
+    asked.arguments.of, asked.arguments.pod = "", "node"
     assert events(asked) == 0  # type: ignore[arg-type]
-    assert capsys.readouterr().out == "no events of node/n2: `supervise events` shows all\n"
+    assert "node/n1" in capsys.readouterr().out
+    asked.arguments.of = "node/n2"
+    asked.arguments.pod = ""
+    assert events(asked) == 0  # type: ignore[arg-type]
+    text = "no events of node/n2; an agent knows those of its own node only: `supervise events` shows all\n"
+    assert capsys.readouterr().out == text
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,15 @@ def test_a_sentence_is_broken_between_words_only() -> None:
     assert wrapped("as it is", 0, "  ", "- ") == ["- as it is"]
 
 
+def test_a_command_between_backticks_is_not_broken_so_that_it_can_be_copied() -> None:
+    text = "no agent is running: start one with `supervise start --config=/etc/troupelet/config.yaml`, or ask"
+    assert wrapped(text, 40, "  ", "") == [
+        "no agent is running: start one with",
+        "  `supervise start --config=/etc/troupelet/config.yaml`,",
+        "  or ask",
+    ]
+
+
 def test_control_characters_of_a_pods_output_are_escaped() -> None:
     assert plain("a\tb\n\x1b]52;c;cm0K\x07\x7f\x9b2J\r") == "a\tb\n^[]52;c;cm0K^G^?\\x9b2J^M"
 
