@@ -32,7 +32,7 @@ def line(seconds_ago: float, text: str) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ} stdout F {text}\n"
 
 
-class _AcceptedShells(Context):
+class _PodsContext(Context):
     """An agent with an actor `pleg` and some pods. `wedged`: actors that do not answer."""
 
     wedged: tuple[str, ...] = ()
@@ -99,13 +99,13 @@ def node(tmp_path: Path) -> Path:
 
 def shown(node: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     pods = [pod("web", "main"), pod("two", "a", "b"), pod("pleg", "main")]
-    assert run(_AcceptedShells(node, pods, *words)) == OK
+    assert run(_PodsContext(node, pods, *words)) == OK
     return capsys.readouterr().out
 
 
 def refusal(node: Path, *words: str, code: int = REFUSED) -> str:
     with pytest.raises(CommandError) as caught:
-        run(_AcceptedShells(node, [pod("web", "main"), pod("two", "a", "b")], *words))
+        run(_PodsContext(node, [pod("web", "main"), pod("two", "a", "b")], *words))
     assert caught.value.code == code
     return str(caught.value)
 
@@ -157,7 +157,7 @@ def test_all_containers_are_shown_one_after_the_other(node: Path, capsys: pytest
     lines = json.loads(shown(node, capsys, "two", "--all-containers", "-o", "json"))
     assert lines == ["a of two early", "a of two", "b of two early", "b of two"]
     (node / "shop_two_uid-two" / "a" / "1.log").unlink()
-    assert run(_AcceptedShells(node, [pod("two", "a", "b")], "two", "--all-containers", "-n", "1")) == OK
+    assert run(_PodsContext(node, [pod("two", "a", "b")], "two", "--all-containers", "-n", "1")) == OK
     out, said = capsys.readouterr()
     assert out == "b of two\n"
     assert "the log of a cannot be read" in said
@@ -179,7 +179,7 @@ def test_lines_since_a_moment_are_shown(node: Path, capsys: pytest.CaptureFixtur
 )
 def test_options_that_exclude_each_other_are_refused(node: Path, words: str) -> None:
     with pytest.raises(CommandError) as caught:
-        run(_AcceptedShells(node, [pod("two", "a", "b")], *words.split()))
+        run(_PodsContext(node, [pod("two", "a", "b")], *words.split()))
     assert caught.value.code == USAGE
 
 
@@ -193,7 +193,7 @@ def test_a_moment_without_date_time_and_zone_is_refused(time: str, capsys: pytes
 def test_without_a_choice_the_first_container_is_shown_and_stderr_names_it(
     node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(_AcceptedShells(node, [pod("two", "a", "b")], "two", "-n", "1", "-o", "json")) == OK
+    assert run(_PodsContext(node, [pod("two", "a", "b")], "two", "-n", "1", "-o", "json")) == OK
     out, err = capsys.readouterr()
     assert json.loads(out) == ["a of two"]
     assert err == "supervise: the log of container a; -c shows another one (b), --all-containers each of them\n"
@@ -201,7 +201,7 @@ def test_without_a_choice_the_first_container_is_shown_and_stderr_names_it(
 
 def test_a_pod_with_only_a_sandbox_has_no_log_yet(node: Path) -> None:
     with pytest.raises(CommandError, match="pod late has no container yet"):
-        run(_AcceptedShells(node, [pod("late")], "late"))
+        run(_PodsContext(node, [pod("late")], "late"))
 
 
 def test_each_line_of_a_pod_may_begin_with_its_time(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,7 +241,7 @@ def test_the_runtime_describes_the_pod_while_the_status_manager_is_wedged(
     containers = [container(1, CriContainerState.RUNNING), container(0, CriContainerState.EXITED)]
     sandbox = Sandbox(id="s", pod_uid="uid-web", pod_name="web", pod_namespace="shop")
     for words, said in (([], "main of web early\nmain of web\n"), (["--previous"], "main of web before\n")):
-        asked = _AcceptedShells(node, [], "web", *words)
+        asked = _PodsContext(node, [], "web", *words)
         asked.wedged = ("status_manager",)
         asked.in_runtime = [
             PodRuntime(uid="uid-web", name="web", namespace="shop", sandboxes=[sandbox], containers=containers)
@@ -258,11 +258,11 @@ def test_the_directory_of_logs_is_known_from_the_start_while_the_config_controll
     config = msgspec.structs.replace(agent.config, podLogsDir=str(node))
     os.makedirs(agent.state_dir, 0o700)
     start_records.note(msgspec.structs.replace(agent, config=config), ())
-    asked = _AcceptedShells(node, [pod("web", "main")], "web", "--tail", "1", "--root-dir", root)
+    asked = _PodsContext(node, [pod("web", "main")], "web", "--tail", "1", "--root-dir", root)
     asked.wedged = ("config_controller",)
     assert run(asked) == OK
     assert capsys.readouterr().out == "main of web\n"
-    asked = _AcceptedShells(node, [pod("web", "main")], "web", "--root-dir", str(tmp_path / "none"))
+    asked = _PodsContext(node, [pod("web", "main")], "web", "--root-dir", str(tmp_path / "none"))
     asked.wedged = ("config_controller",)
     with pytest.raises(CommandError, match="config_controller does not answer"):
         run(asked)
@@ -287,12 +287,12 @@ def test_a_namespace_is_given_as_to_kubectl(option: str, node: Path) -> None:
     assert "is in another one" in refusal(node, "web", option, "attic")
     assert 'container "none" not found in pod "web"' in refusal(node, "web", option, "shop", "-c", "none")
     with pytest.raises(CommandError, match="the pod of namespace shop is missing"):
-        run(_AcceptedShells(node, [], option, "shop"))
+        run(_PodsContext(node, [], option, "shop"))
 
 
 def test_the_option_of_pods_wants_the_name_of_one(node: Path) -> None:
     with pytest.raises(CommandError, match="the name of the pod is missing: see `supervise pods`"):
-        run(_AcceptedShells(node, [], "--pod"))
+        run(_PodsContext(node, [], "--pod"))
 
 
 def test_a_log_that_is_gone_is_refused(node: Path) -> None:

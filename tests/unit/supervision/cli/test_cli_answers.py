@@ -16,7 +16,7 @@ from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Contex
 from supervision.protocol import ActorState, Done, GetTree, SetLogLevel, Tree
 
 
-class _AcceptedShells(Context):
+class _SilentContext(Context):
     """Nobody answers."""
 
     def __init__(self, timeout: float = 5.0, code: int = NO_ANSWER) -> None:
@@ -35,20 +35,20 @@ def tree(**actor: Any) -> Tree:
 
 
 def test_a_question_to_an_actor_not_yet_seen_wedged_ends_after_a_few_seconds() -> None:
-    context = _AcceptedShells()
+    context = _SilentContext()
     answers = Answers(context, tree())
     assert answers.get("a", SetLogLevel(1), Done, "its level is not shown") is None
     assert context.calls == [("a", PATIENCE_SECONDS)]
     assert answers.problems == ["its level is not shown: a did not answer"]
     Answers(context, tree()).get("b", SetLogLevel(1), Done)
-    Answers(less := _AcceptedShells(timeout=0.2), tree()).get("a", SetLogLevel(1), Done)
+    Answers(less := _SilentContext(timeout=0.2), tree()).get("a", SetLogLevel(1), Done)
     assert less.calls == [("a", 0.2)]
 
 
 def test_a_slow_machine_has_more_time() -> None:
     time_scale.use(3.0)
     try:
-        Answers(context := _AcceptedShells(timeout=60.0), tree()).get("a", SetLogLevel(1), Done)
+        Answers(context := _SilentContext(timeout=60.0), tree()).get("a", SetLogLevel(1), Done)
     finally:
         time_scale.use(1.0)
     assert context.calls == [("a", 3 * PATIENCE_SECONDS)]
@@ -62,14 +62,14 @@ def test_a_slow_machine_has_more_time() -> None:
     ],
 )
 def test_an_actor_that_is_wedged_in_the_tree_gets_no_question(actor: dict[str, Any], why: str) -> None:
-    answers = Answers(context := _AcceptedShells(), tree(**actor))
+    answers = Answers(context := _SilentContext(), tree(**actor))
     assert answers.get("a", SetLogLevel(1), Done, "x") is None
     assert (context.calls, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])
 
 
 def test_without_a_running_agent_it_is_an_error() -> None:
     with pytest.raises(CommandError):
-        Answers(_AcceptedShells(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)
+        Answers(_SilentContext(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)
 
 
 def test_only_a_command_that_shows_memory_has_it_read_by_the_fork_server() -> None:

@@ -145,7 +145,7 @@ def test_an_actor_without_a_process_is_not_stopped(monkeypatch: pytest.MonkeyPat
     assert stopped_by_signal([actor(str(pid), pid=pid) for pid in (0, 1, 2)]) == {2}
 
 
-class _AcceptedShells(Context):
+class _TreeContext(Context):
     def __init__(self, answer: Tree | CommandError, output: str) -> None:
         arguments = argparse.Namespace(root_dir="/r", run_dir="", output=output, timeout=1.0)
         super().__init__(arguments, lambda _: AgentFiles(Path("/none"), Path("/none/incidents")))
@@ -167,16 +167,16 @@ DOWN = Reason("container runtime", "gone", down=True)
 def test_headline_json_and_exit_code_agree(
     others: list[Reason], state: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(_AcceptedShells(tree(actor("pleg")), "text"), lambda context, tree: others) == code
+    assert run(_TreeContext(tree(actor("pleg")), "text"), lambda context, tree: others) == code
     headline, *lines = capsys.readouterr().out.splitlines()
     assert headline.startswith(f"{state}: 1 of 1 actors in service")
     assert lines == [f"  {reason}" for reason in others]
-    assert run(_AcceptedShells(tree(actor("pleg")), "json"), lambda context, tree: others) == code
+    assert run(_TreeContext(tree(actor("pleg")), "json"), lambda context, tree: others) == code
     shown = json.loads(capsys.readouterr().out)
     assert shown["state"] == state
     assert [(one["subject"], one["text"]) for one in shown["reasons"]] == [(one.subject, one.text) for one in others]
 
 
 def test_an_agent_that_does_not_answer_is_down(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_AcceptedShells(CommandError(NO_ANSWER, "the fork server does not answer"), "text")) == NO_ANSWER
+    assert run(_TreeContext(CommandError(NO_ANSWER, "the fork server does not answer"), "text")) == NO_ANSWER
     assert capsys.readouterr().out == "down: the fork server does not answer\n"
