@@ -9,7 +9,7 @@
 - `files/`: the content of secret, configMap, projected and downwardAPI volumes, and its atomic update
 - `pod_certificates/`: certificates of pods, requested, issued by a signer of the cluster, and renewed
 - `csi/`: CSI drivers; `flex_volume/`: FlexVolume drivers
-- `disks/`: disks of a network, of the types iscsi and fc
+- `disks/`: network disks, of the types iscsi and fc
 - `tools/`: the tools of the types; `host/`: system calls, which run in disposable processes where they may hang
 - `shared_directories`: the directories of all pods and of plugins as shared mounts
 - `volume_paths`: paths below a pod's directory

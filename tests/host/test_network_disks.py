@@ -1,4 +1,4 @@
-"""Disks of a network for real: iscsi by open-iscsi and a target of the kernel, a disk of scsi_debug as one of fc."""
+"""Network disks for real: iscsi by open-iscsi and a target of the kernel, a disk of scsi_debug as one of fc."""
 
 from __future__ import annotations
 

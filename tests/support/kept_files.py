@@ -73,11 +73,9 @@ KEPT: Final = (
         "actors/volume_manager/persistent_volumes/lookup.py",
         when="a claim",
     ),
-    Kept(
-        "root/plugins/kubernetes.io/*/iscsi.json", "actors/volume_manager/disks/records.py", when="a disk of a network"
-    ),
-    Kept("root/plugins/kubernetes.io/*/.*.json", "actors/volume_manager/disks/records.py", when="a disk of a network"),
-    Kept("root/pods/*/plugins/kubernetes.io~*/*", "actors/volume_manager/disks/uses.py", when="a disk of a network"),
+    Kept("root/plugins/kubernetes.io/*/iscsi.json", "actors/volume_manager/disks/records.py", when="a network disk"),
+    Kept("root/plugins/kubernetes.io/*/.*.json", "actors/volume_manager/disks/records.py", when="a network disk"),
+    Kept("root/pods/*/plugins/kubernetes.io~*/*", "actors/volume_manager/disks/uses.py", when="a network disk"),
     Kept("run/evictions", "actors/eviction_manager/pod_evictions.py"),
     Kept(
         "root/troupelet/status_manager/probes.json",

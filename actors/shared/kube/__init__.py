@@ -8,7 +8,7 @@ contents.py                the data of Secrets and ConfigMaps, as bytes by key
 credential_sources.py      sources of projected volumes: trust bundles of the cluster, certificates of pods
 declared_features.py       features that a node declares, so that the scheduler places pods that need them there
 variable_expansion.py      `$(NAME)` in commands, arguments and values (API doc of Container.command)
-disk_sources.py            volumes on disks of a network: iscsi and fc
+disk_sources.py            volumes on network disks: iscsi and fc
 extended_resources.py      extended resources: resources that plugins, drivers and operators add to a node
 formats.py                 the API's name formats
 go_text.py                 gRPC errors as grpc-go prints them

@@ -1,4 +1,4 @@
-"""Volumes on disks of a network: iscsi and fc. Their fields, and what the API requires of them (API reference,
+"""Volumes on network disks: iscsi and fc. Their fields, and what the API requires of them (API reference,
 ISCSIVolumeSource and FCVolumeSource v1 core)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the attach controller has attached a disk to this node: a disk of a network is attached as soon as the
+"""Whether the attach controller has attached a disk to this node: a network disk is attached as soon as the
 controller has written so to the node's status, which it does once it knows that no other node must have the disk."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CHAP: the secret with which the node and a target of iscsi know each other. Pure."""
+"""CHAP: the secret with which the node and an iSCSI target authenticate to each other. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk of a network that this node attaches, its names, and its places on this node. Pure.
+"""A network disk that this node attaches, its names, and its places on this node. Pure.
 
 Names and places are the kubelet's: the attach controller computes the same names, and a kubelet that takes over finds
 the disks by their places.

@@ -11,11 +11,11 @@ mount_propagation.py  mount propagation of the pods' directory: mounts below it 
 subpaths.py           subPath: one file or directory of a volume, bound to a place of its own
 unmounts.py           unmounting below a pod's directory, deepest first, and removal of its files
 scsi_devices.py       disks of the SCSI subsystem in sysfs, and the multipath devices above them
-iscsi_attach.py       logs in to the target of a disk of iscsi, and waits for the disk
-iscsi_detach.py       takes a disk of iscsi out of the SCSI subsystem, and logs out
-iscsi_sessions.py     the sessions of iscsi, as sysfs has them
-iscsiadm.py           the program that logs in to targets of iscsi
-fc_disks.py           finds disks of Fibre Channel, and takes them out of the SCSI subsystem
+iscsi_attach.py       logs in to the target of an iSCSI disk, and waits for the disk
+iscsi_detach.py       takes an iSCSI disk out of the SCSI subsystem, and logs out
+iscsi_sessions.py     the iSCSI sessions, as sysfs has them
+iscsiadm.py           the program that logs in to iSCSI targets
+fc_disks.py           finds Fibre Channel disks, and takes them out of the SCSI subsystem
 running_programs.py   programs that outlive the agent that has started them
 disk_format.py        a file system on a block device: formatted when the device is empty, checked, mounted
 local_volumes.py      local volumes: the type of a path, and its bind mount in a pod's directory

@@ -1,4 +1,4 @@
-"""Disks of Fibre Channel: found by their links, after a rescan if need be, and taken out of the SCSI subsystem. Runs in
+"""Fibre Channel disks: found by their links, after a rescan if need be, and taken out of the SCSI subsystem. Runs in
 disposable processes: a disk that is away may not answer."""
 
 from __future__ import annotations

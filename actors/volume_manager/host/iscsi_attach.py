@@ -1,4 +1,4 @@
-"""Attaches a disk of iscsi: logs in to its target at each portal, and waits for the disk. Runs in a disposable process:
+"""Attaches an iSCSI disk: logs in to its target at each portal, and waits for the disk. Runs in a disposable process:
 a target that is away is waited for, for minutes."""
 
 from __future__ import annotations

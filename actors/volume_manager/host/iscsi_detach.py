@@ -1,4 +1,4 @@
-"""Detaches a disk of iscsi that is not mounted any more: takes it out of the SCSI subsystem, and logs out. Runs in a
+"""Detaches an iSCSI disk that is not mounted any more: takes it out of the SCSI subsystem, and logs out. Runs in a
 disposable process: a disk whose target is away answers after minutes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The program that logs in to targets of iscsi, and out of them."""
+"""The program that logs in to iSCSI targets, and out of them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 - `system_calls`: system calls that may hang
 - `tmpfs_mounts`: tmpfs for emptyDir, secret and projected volumes
 - `local_devices`: file systems on devices of this node
-- `staged_disks`: disks of a network, attached once for all pods
+- `staged_disks`: network disks, attached once for all pods
 - `delayed_retry`: one retry after a pause, however many failures ask for it
 - `in_use_report`: which attached volumes are in use
 - `fs_group`: ownership by the pod's fsGroup

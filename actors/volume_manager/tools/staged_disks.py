@@ -1,4 +1,4 @@
-"""Disks of a network: attached and mounted once for all pods, unmounted and detached after the last one."""
+"""Network disks: attached and mounted once for all pods, unmounted and detached after the last one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fc: a disk of Fibre Channel, which the switch shows to this node."""
+"""fc: a Fibre Channel disk, which the switch shows to this node."""
 
 from __future__ import annotations
 

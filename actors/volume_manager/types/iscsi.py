@@ -1,4 +1,4 @@
-"""iscsi: a disk of a target of iscsi, to which this node logs in."""
+"""iscsi: a disk of an iSCSI target, to which this node logs in."""
 
 from __future__ import annotations
 

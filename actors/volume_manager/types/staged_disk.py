@@ -1,4 +1,4 @@
-"""What iscsi and fc volumes have in common: a disk of a network, attached and mounted once for all pods of the node,
+"""What iscsi and fc volumes have in common: a network disk, attached and mounted once for all pods of the node,
 and bound in the directory of each, or linked there as a device."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Disks of a network: attached once for all pods, when the attach controller has attached them, and detached after the
+"""Network disks: attached once for all pods, when the attach controller has attached them, and detached after the
 last pod, whatever the volume manager dies of meanwhile."""
 
 from __future__ import annotations

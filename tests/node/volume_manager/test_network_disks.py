@@ -1,4 +1,4 @@
-"""Disks of iscsi with real block devices and mounts; iscsiadm and its sessions are made up. `make test-host` has both.
+"""iSCSI disks with real block devices and mounts; iscsiadm and its sessions are made up. `make test-host` has both.
 
 The scenario runs in a process with a mount table of its own: nothing is left behind.
 """

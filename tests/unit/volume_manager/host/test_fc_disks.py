@@ -1,4 +1,4 @@
-"""Disks of Fibre Channel in a made-up /dev and /sys."""
+"""Fibre Channel disks in a made-up /dev and /sys."""
 
 from __future__ import annotations
 

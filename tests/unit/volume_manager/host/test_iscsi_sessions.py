@@ -1,4 +1,4 @@
-"""The sessions of iscsi in a made-up sysfs, and what iscsiadm prints of an interface."""
+"""The iSCSI sessions in a made-up sysfs, and what iscsiadm prints of an interface."""
 
 from __future__ import annotations
 
