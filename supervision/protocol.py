@@ -1,5 +1,5 @@
 """The messages with which the command line, or an actor, asks the fork server or any actor: for the tree, for metrics,
-for a fault, for an end.
+for a fault, for a stop.
 
 They are ordinary messages on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` the
 name of the root supervisor. A type's name on the wire has its module: a class that moves is unknown to a command line

@@ -1,4 +1,4 @@
-"""The stamp of a file, which shows a change of it."""
+"""The stamp of a file: another one after each change of the file."""
 
 from __future__ import annotations
 

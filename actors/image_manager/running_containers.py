@@ -1,7 +1,7 @@
-"""The containers of pods that run, whatever the runtime lists.
+"""The running containers, by their cgroups: also those that the runtime does not list.
 
-containerd that starts on a full disk lists none of its containers, and their images seem to be unused: just then the
-disk is to be freed.
+A containerd that starts on a full disk lists none of its containers. Their images then seem to be unused, just when
+images are removed to free the disk.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Frames on a socket of the fork server: an actor's uplink, or a command line. Neither blocks nor grows without
-bound."""
+"""Frames on a socket of the fork server: an actor's uplink, or a command line. It never blocks, and its queues are
+bounded."""
 
 from __future__ import annotations
 

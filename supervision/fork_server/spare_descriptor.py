@@ -1,5 +1,5 @@
-"""A descriptor that the fork server keeps for its looks at processes. Without one nothing in /proc can be read: it
-would take a stopped process for one that hangs, a starved one for an idle one, and a large one for a small one."""
+"""A file descriptor that the fork server reserves for reading /proc. Without one it would take a stopped process for
+one that hangs, a starved one for an idle one, and a large one for a small one."""
 
 from __future__ import annotations
 

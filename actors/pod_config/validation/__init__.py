@@ -10,6 +10,6 @@ resource_rules.py    for the resources of containers and pods
 scheduling_rules.py  for what a scheduler reads of a pod
 volume_rules.py      for a pod's volumes, and their references to objects of the API server
 field_references.py  the fields of a pod that a variable or a file can have
-quantities.py        quantities of a pod of the API server that are none; numbers.py: numbers out of range
-path_names.py        names of a pod of the API server that would leave their directory
+quantities.py        invalid quantities in a pod from the API server; numbers.py: numbers out of range
+path_names.py        names in a pod from the API server that would lead out of a directory
 """

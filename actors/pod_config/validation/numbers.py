@@ -1,5 +1,5 @@
-"""Numbers of a pod of the API server that no system call or message takes. The API server refuses such a pod; one that
-comes all the same would end every actor that passes them on. Pure."""
+"""Numbers in a pod from the API server that no system call or message takes. It refuses such a pod; one that gets here
+all the same would end every actor that passes them on. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Names of a pod of the API server that would leave their directory: the pod, its containers and volumes have
-directories and cgroups by them. The API server refuses such a pod. Pure."""
+"""Names in a pod from the API server that would lead out of a directory: those of the pod, its containers and volumes
+are names of directories and cgroups. The API server refuses such a pod. Pure."""
 
 from __future__ import annotations
 

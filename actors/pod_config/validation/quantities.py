@@ -1,5 +1,5 @@
-"""Quantities of a pod of the API server that are none. The API server refuses such a pod; one that comes all the same
-would end every actor that computes with it. Pure."""
+"""Invalid quantities in a pod from the API server. It refuses such a pod; one that gets here all the same would end
+every actor that computes with it. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Addresses of pods that the CNI plug-in host-local still has, and no sandbox: one for each time that containerd dies
-during RunPodSandbox. Some two hundred, and no pod of this node starts any more.
+during RunPodSandbox. After some two hundred of them no pod of this node starts any more.
 
 The plug-in keeps a file for each address, named by it, with the id of the sandbox in the first line.
 """

@@ -1,4 +1,4 @@
-"""Has containerd free the space of what was removed, by its own API on the socket of CRI.
+"""Has containerd free the disk space of removed containers, by its own API on the socket of CRI.
 
 The layer of a removed container stays on the disk until containerd collects its garbage: by default after a hundred
 changes of its records, or when an image is removed. It also does so at the end of a lease whose end is waited for.

@@ -1,5 +1,5 @@
-"""The last start that was refused, in a file beside the run directory, until a start succeeds: under a service manager
-nobody saw its errors, and `status` and `doctor` tell them. A refused start leaves nothing in the root directory."""
+"""The last start that was refused, in a file beside the run directory, until a start succeeds: `status` and `doctor`
+show its errors, which under a service manager nobody saw. A refused start leaves nothing in the root directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is around each object in protobuf: a magic number, then its version and kind, then the object (runtime.Unknown
+"""The envelope of each object in protobuf: a magic number, then its version and kind, then the object (runtime.Unknown
 of k8s.io/apimachinery). Pure.
 
 The objects of a list are read one by one, so that only one of them is in memory in more than one form.
