@@ -24,6 +24,8 @@ _OF_A_POD: Final = ("pods", "events", "logs")
 """Commands that take the name of a pod."""
 _EXPLAIN: Final = ("config", "explain")
 _CHECK: Final = ("manifest", "check")
+_FILE: Final = re.compile(r"[./]")
+"""What the name of a file has, and no command."""
 _NODES: Final = ("node", "nodes", "no")
 _VALUED: Final = frozenset({
     "-n", "--namespace", "-o", "--output", "-l", "--selector", "--root-dir", "--run-dir", "--timeout", "--wait",
@@ -140,6 +142,8 @@ def understood(words: Sequence[str]) -> list[str]:
         return ["--version"]
     if (first, *rest[:1]) == _CHECK:
         return [*_CHECK, *(word.removeprefix("--filename=") for word in rest[1:] if word not in ("-f", "--filename"))]
+    if first == _CHECK[0] and rest and _FILE.search(rest[0]) and not rest[0].startswith("-"):
+        return [*_CHECK, *rest]
     if first == "explain" and rest:
         return [*_EXPLAIN, *rest]
     if first == "get" and rest:

@@ -66,7 +66,7 @@ def _status(subcommands: Any, settings: CommandSettings) -> None:
             OK: "ready",
             NOT_WELL: "degraded, starting or stopping; each reason has a line",
             NOT_RUNNING: "down: no agent runs there, or its root supervisor is stopped or hangs",
-            NO_ANSWER: "down: the fork server does not answer in time",
+            NO_ANSWER: "down: the fork server does not answer in time; unknown: it runs another version",
         },
     )
     add_subcommand(subcommands, settings, subcommand)

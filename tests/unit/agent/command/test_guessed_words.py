@@ -62,6 +62,8 @@ WHOLE = whole_parser(())
         ("--root-dir /srv/node status", "status --root-dir /srv/node"),
         ("--root-dir=/srv/node -A pods", "pods --root-dir=/srv/node -A"),
         ("manifest check -f web.yaml", "manifest check web.yaml"),
+        ("manifest web.yaml", "manifest check web.yaml"),
+        ("manifest --help", "manifest --help"),
         ("manifest check --filename=web.yaml -o json", "manifest check web.yaml -o json"),
         ("version", "--version"),
         ("version --client", "--version"),
