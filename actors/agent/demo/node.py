@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
-from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import look
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.linux.path_owners import foreign_part
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods, every_page
+from supervision.cli.typed_commands import DEFAULT_ROOT_DIR, as_root
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import holder_of
@@ -48,7 +48,7 @@ class DemoNode:
     def check(self) -> None:
         """Raises DemoRefused, RuntimeSetupError if it cannot start here."""
         if os.geteuid() != 0:
-            raise NotRoot
+            raise DemoRefused(f"the demo needs root: try `{as_root(DEFAULT_ROOT_DIR)}`")
         if self._endpoint == MANAGED:
             look(self.layout.root)
         _refuse_running(self.layout.root)

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from actors.agent.demo import command, node
 from actors.agent.demo.command import Demo, sample
 from actors.agent.demo.layout import HEALTHZ_PORT, NODE_PORT, POD, DemoLayout, configuration, flags, log_lines, rendered
 from actors.agent.demo.node import DemoNode, DemoRefused
-from actors.container_runtime.errors import NotRoot
 from actors.pod_config.manifests.manifest import Origin, read_manifest
 from actors.shared.config.loading import load
 from supervision.fork_server.lock import Lock
@@ -46,9 +46,10 @@ def test_the_output_of_the_container_is_read_from_its_log():
 
 
 def test_without_root_the_error_names_the_remedy(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["supervise", "demo", "--once"])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     made = DemoNode(DemoLayout(str(tmp_path / "d")), "managed", sample())
-    with pytest.raises(NotRoot, match="run this as root"):
+    with pytest.raises(DemoRefused, match="needs root: try `sudo supervise demo --once`"):
         made.check()
     assert Demo(made, io.StringIO()).tell(once=True) == 1
     assert "needs root" in capsys.readouterr().err
