@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, PodRuntime, Sandbox
-from actors.shared.cri.pod_lookup import look, look_at
+from actors.shared.cri.pod_lookup import known_ids, look, look_at
 from actors.shared.kube.go_text import rpc_error
 from supervision.actor import Actor
 from supervision.time_scale import scaled
@@ -104,7 +104,7 @@ class StatusCalls:
             return Failure(f"no answer in {scaled(DEADLINE_SECONDS):.0f} s", LATE)
 
     async def _query_pod(self, uid: str, listed: ListedPod | None) -> PodRuntime:
-        known = self._known().get(uid)
+        known = known_ids(self._known().get(uid))
         if listed is None:
             return await look(self._client, uid, known)
         return await look_at(self._client, uid, listed.sandboxes, listed.containers, known, lambda: listed.at)

@@ -96,7 +96,7 @@ class Execution:
     # -- the runtime ----------------------------------------------------------------------------------------------
     async def look(self) -> PodRuntime:
         """Ask the runtime for everything of the pod. Raises CriError."""
-        return self._observe(await look(self.services.client, self.state.uid, self.state.runtime))
+        return self._observe(await look(self.services.client, self.state.uid, self.state.view.known))
 
     async def read_runtime_again(self) -> PodRuntime:
         """Like `look`, after this pod worker's own successful changes. Nobody else creates containers of the pod, so

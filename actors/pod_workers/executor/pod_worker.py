@@ -124,7 +124,7 @@ class PodWorker:
         known = self.state.runtime
         if known is not None and runtime.at <= known.at:
             return
-        if known is not None and lacks(runtime, known):
+        if lacks(runtime, self.state.view.known):
             self.tell(ObjectsMissing())  # a PLEG that has started since knows only what is listed
         else:
             self.tell(RuntimeChanged(self._run.complete(runtime)))

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.pod_lookup import KnownIds, known_ids
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.status_manager.messages import Waiting
 
@@ -29,6 +30,12 @@ class PodView(msgspec.Struct, frozen=True, kw_only=True):
     unlisted: UnlistedContainers = NOTHING
     slow_call: tuple[str, float] = ("", 0.0)
     """The CRI method that the pod worker has waited for long, and since when, seconds since 1970; '': none."""
+
+    @property
+    def known(self) -> KnownIds:
+        """All that the runtime has of the pod, as far as the pod worker knows."""
+        seen = known_ids(self.runtime)
+        return KnownIds([*seen.sandboxes, *self.sandboxes], {**seen.containers, **self.containers})
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
+import msgspec
+
 from actors.shared.kube.names import POD_UID_LABEL
 
 from .client import CriClient
@@ -16,12 +18,30 @@ from .model import CriContainer, PodRuntime, Sandbox
 Status = TypeVar("Status", Sandbox, CriContainer)
 
 
+class KnownIds(msgspec.Struct, frozen=True):
+    """Sandboxes and containers that were there."""
+
+    sandboxes: Collection[str] = ()
+    containers: Mapping[str, str] = {}
+    """ID of its sandbox by ID of the container."""
+
+
+NOTHING_KNOWN = KnownIds()
+
+
+def known_ids(runtime: PodRuntime | None) -> KnownIds:
+    """Those of an earlier look."""
+    if runtime is None:
+        return NOTHING_KNOWN
+    return KnownIds([one.id for one in runtime.sandboxes], {one.id: one.sandbox_id for one in runtime.containers})
+
+
 async def look(
-    client: CriClient, uid: str, known: PodRuntime | None = None, clock: Callable[[], float] = time.monotonic
+    client: CriClient, uid: str, known: KnownIds = NOTHING_KNOWN, clock: Callable[[], float] = time.monotonic
 ) -> PodRuntime:
     """List the sandboxes and containers, then get the status of each; those removed meanwhile are left out.
 
-    `known`: an earlier look. What it has and the lists do not is asked for, too, since a list alone ends no pod.
+    `known`: what the lists lack of it is asked for, too, since a list alone ends no pod.
     `at` is the start time by `clock`: newer objects may be missing. Raises CriError, also if the runtime lists one,
     and says that it does not exist: the pod must neither be started again beside it nor count as ended.
     """
@@ -36,16 +56,16 @@ async def look_at(
     uid: str,
     sandboxes: Collection[str],
     containers: Mapping[str, str],
-    known: PodRuntime | None = None,
+    known: KnownIds = NOTHING_KNOWN,
     clock: Callable[[], float] = time.monotonic,
 ) -> PodRuntime:
     """Like `look`, with listed IDs and without lists. `containers`: sandbox ID by container ID. Raises CriError."""
     return await _ask(client, uid, sandboxes, containers, known, clock())
 
 
-def lacks(found: PodRuntime, known: PodRuntime) -> bool:
-    """Whether a sandbox or container of an earlier look is not there."""
-    return bool(ids(known) - ids(found))
+def lacks(found: PodRuntime, known: KnownIds) -> bool:
+    """Whether a known sandbox or container is not there."""
+    return not ids(found) >= {*known.sandboxes, *known.containers}
 
 
 def ids(runtime: PodRuntime) -> set[str]:
@@ -58,15 +78,13 @@ async def _ask(
     uid: str,
     sandboxes: Collection[str],
     containers: Mapping[str, str],
-    known: PodRuntime | None,
+    known: KnownIds,
     at: float,
 ) -> PodRuntime:
     """A sandbox that is not listed is asked for, too, if a container is in it."""
     listed = {*sandboxes, *containers, *containers.values()}
-    if known is not None:
-        sandboxes = [*sandboxes, *(one.id for one in known.sandboxes)]
-        containers = {one.id: one.sandbox_id for one in known.containers} | dict(containers)
-    sandboxes = dict.fromkeys((*sandboxes, *containers.values()))
+    containers = {**known.containers, **containers}
+    sandboxes = dict.fromkeys((*sandboxes, *known.sandboxes, *containers.values()))
     boxes, found = await asyncio.gather(
         asyncio.gather(*(_status(client.pod_sandbox_status(one), one in listed) for one in sandboxes)),
         asyncio.gather(*(_status(client.container_status(one, box), one in listed) for one, box in containers.items())),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,29 @@ async def test_a_container_that_has_ended_is_not_started_again_while_it_is_not_l
         await node.pass_time(30)
         assert (node.attempts("a"), node.running("a")) == ([0, 1], True)
         assert node.count_of("StopContainer") == node.count_of("StopPodSandbox") == 0
+
+
+@LISTS
+async def test_a_job_that_is_not_listed_while_it_starts_runs_once(tmp_path: Path, lists: tuple[str, ...]) -> None:
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        lie(node, lists)
+        goes_on = asyncio.Event()
+        node.fake.faults.add("StartContainer", Fault(held=goes_on))
+        await node.want(pod(restartPolicy="Never"))
+        await node.until(lambda: node.count_of("StartContainer") == 1, "it is being started")
+        await node.relist()
+        goes_on.set()
+        await node.until(lambda: node.running("a"), "it runs")
+        for _ in range(3):
+            await node.relist()
+            await node.pass_time(10)
+        node.fake.finish(node.containers("a")[0].id, 0)
+        await node.relist()
+        await node.until(lambda: node.stage() == "terminated", "its end is seen")
+        assert node.attempts("a") == [0]
+        assert node.count_of("RunPodSandbox") == node.count_of("CreateContainer") == 1
 
 
 async def test_a_pod_that_another_program_has_removed_gets_a_new_sandbox(tmp_path: Path) -> None:

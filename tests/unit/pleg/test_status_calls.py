@@ -12,6 +12,7 @@ from actors.pleg.status_calls import AT_ONCE, Failure, ListedPod, StatusCalls, l
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
+from actors.shared.cri.pod_lookup import KnownIds
 from supervision.actor import Actor
 from supervision.testing.harness import Harness
 
@@ -29,7 +30,7 @@ class Runtime:
         self.error: CriError | None = None
         self._go = asyncio.Event()
 
-    async def _look(self, client: Any, uid: str, known: PodRuntime | None) -> PodRuntime:
+    async def _look(self, client: Any, uid: str, known: KnownIds) -> PodRuntime:
         self.asked.append(uid)
         await self._go.wait()
         if self.error is not None:

@@ -6,7 +6,7 @@ import pytest
 
 from actors.shared.cri.errors import RuntimeFailure, Unavailable
 from actors.shared.cri.model import PodRuntime
-from actors.shared.cri.pod_lookup import look, look_at
+from actors.shared.cri.pod_lookup import known_ids, look, look_at
 from actors.shared.kube.names import POD_UID_LABEL
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
@@ -65,7 +65,7 @@ async def test_what_was_there_and_is_not_listed_is_there_if_its_status_says_so(l
     for method in lists:
         fake.faults.add(method, Fault(unheeded=True))
     fake.finish(before.containers[0].id, 3)
-    found = await look(fake.client(), "u", before)
+    found = await look(fake.client(), "u", known_ids(before))
     assert [box.id for box in found.sandboxes if box.ready] == [before.sandboxes[0].id]
     assert [(one.id, one.sandbox_id, one.exit_code) for one in found.containers] == [
         (before.containers[0].id, before.sandboxes[0].id, 3)
@@ -79,7 +79,7 @@ async def test_what_was_there_is_gone_if_neither_list_nor_status_has_it(code: st
     before = await running(fake)
     await fake.client().remove_container(before.containers[0].id)
     fake.faults.add("ContainerStatus", Fault(error=code))
-    found = await look(fake.client(), "u", before)
+    found = await look(fake.client(), "u", known_ids(before))
     assert ([box.id for box in found.sandboxes], found.containers) == ([before.sandboxes[0].id], [])
     assert len(fake.requests_for("ListContainers")) == 2, "nothing is listed again to find that out"
     await fake.close()
@@ -91,7 +91,7 @@ async def test_whether_something_unlisted_is_gone_is_not_known_without_an_answer
     fake.faults.add("ListContainers", Fault(unheeded=True))
     fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE"))
     with pytest.raises(Unavailable):
-        await look(fake.client(), "u", before)
+        await look(fake.client(), "u", known_ids(before))
     await fake.close()
 
 
