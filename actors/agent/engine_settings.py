@@ -5,6 +5,7 @@ Imports only what a command needs, when it needs it."""
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,9 +44,10 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
     from actors.shared.config.paths import run_dir_of, state_dir_of
     from supervision.cli.agent_files import AgentFiles, LastStart, RefusedStart
 
-    run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
     state_dir = Path(state_dir_of(arguments.root_dir))
-    of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
+    usual = run_dir_of(arguments.root_dir)
+    run_dir = arguments.run_dir or _held_by_last_start(usual, state_dir) or usual
+    of_root = Path(run_dir_of(arguments.root_dir, uid=0)) if run_dir == usual else None
 
     def last_start() -> LastStart | None:
         from actors.shared.config.flags.run_once import given_flags
@@ -80,6 +82,17 @@ def agent_files(arguments: argparse.Namespace) -> AgentFiles:
         refused_start=refused_start,
         unit=unit,
     )
+
+
+def _held_by_last_start(usual: str, state_dir: Path) -> str:
+    """The run directory of an agent that was started with --run-dir, while it is held; '' if there is none."""
+    from actors.shared.config.start.start_records import last_of
+    from supervision.hanging_disks import hangs
+
+    if os.path.lexists(f"{usual}/lock") or hangs(state_dir):
+        return ""
+    record = last_of(str(state_dir))
+    return record.run_dir if record is not None and os.path.lexists(f"{record.run_dir}/lock") else ""
 
 
 def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
