@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.shared.linux.systemd import booted
+from supervision.time_scale import scaled
 
 _SECONDS: Final = 2.0
 
@@ -29,7 +30,7 @@ def _main_pid(unit: str) -> int:
     """The main process of a service: what a shell of it has started, as under sshd, is another one. 0: none."""
     command = ["systemctl", "show", "--property=MainPID", "--value", "--", unit]
     try:
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False).stdout
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=scaled(_SECONDS), check=False).stdout
         return int(shown)
     except (OSError, subprocess.TimeoutExpired, ValueError):
         return 0

@@ -346,7 +346,8 @@ def played(fake: FakeRuntime) -> ExitStack:
     stack.enter_context(patch.object(mount_propagation, "make_shared", lambda path: False))
     stack.enter_context(patch.object(memory_mounts, "mount_memory", _makes_directory))
     for look in (pod_lookup.look, pod_lookup.look_at):  # their clock is bound when they are made
-        stack.enter_context(patch.object(look, "__defaults__", (time.monotonic,)))
+        defaults = (*(look.__defaults__ or ())[:-1], time.monotonic)
+        stack.enter_context(patch.object(look, "__defaults__", defaults))
     for name in _USERS_OF_THE_RUNTIME:
         module = importlib.import_module(f"actors.{name}")
         stack.enter_context(patch.object(module, "CriClient", lambda *_, **__: fake.client()))

@@ -113,10 +113,11 @@ def test_start_reads_it_too_and_a_flag_is_stronger(tmp_path: Path, monkeypatch: 
     assert load([runtime, "--root-dir=/other"], recover=False).root_dir == "/other"
 
 
-def test_another_user_gets_the_advice_to_use_sudo(tmp_path: Path) -> None:
+def test_another_user_gets_the_advice_to_use_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["supervise", "tree"])
     arguments = argparse.Namespace(root_dir="/var/lib/kubelet", run_dir="", output="text", timeout=1.0)
     where = AgentFiles(tmp_path / "mine", tmp_path / "incidents", tmp_path / "lock", run_dir_of_root=tmp_path)
-    with pytest.raises(CommandError, match="is root's; try `sudo supervise") as caught:
+    with pytest.raises(CommandError, match="is root's; try `sudo supervise tree") as caught:
         Context(arguments, lambda _: where).tree()
     assert caught.value.code == REFUSED
 
