@@ -15,10 +15,15 @@ pytestmark = pytest.mark.tree
 
 
 @pytest.fixture
-def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def cat(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process that keeps its temporary files below the directory of the run."""
     environment = {**os.environ, "TMPDIR": str(tmp_path / "of-one-test")}
-    with subprocess.Popen(["sleep", "1000"], env=environment) as process:
+    with subprocess.Popen(["cat"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"there\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"there\n"  # before, /proc may still have no environment of it
         yield process
         process.kill()
 
@@ -34,15 +39,15 @@ def test_a_file_is_reported_and_the_directory_of_pytest_is_not(tmp_path: Path) -
     assert _left(tmp_path) == [f"file {tmp_path}/org.chromium.1"]
 
 
-def test_a_process_is_identified_by_its_command_line(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_process_is_identified_by_its_command_line(tmp_path: Path, cat: subprocess.Popen[bytes]) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    assert f"process {sleeper.pid}: sleep 1000" in _left(tmp_path)
+    assert f"process {cat.pid}: cat" in _left(tmp_path)
     assert _left(other) == []
 
 
-def test_processes_that_end_in_time_are_not_reported(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    sleeper.kill()
+def test_processes_that_end_in_time_are_not_reported(tmp_path: Path, cat: subprocess.Popen[bytes]) -> None:
+    cat.kill()
     assert _left(tmp_path, 60.0) == []
 
 
