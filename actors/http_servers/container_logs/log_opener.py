@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from typing import BinaryIO, Final
 
 from actors.shared.linux.confined_paths import open_beneath
@@ -41,6 +42,12 @@ def open_log(
         os.close(file)
         raise LogUnavailable(f"{relative}: not a regular file")
     return os.fdopen(file, "rb", buffering=0)
+
+
+def read_beginning(directory: str, relative: str, container_id: str) -> None:
+    """In a disposable process. A log that cannot be read is an answer: who reads it reports that."""
+    with suppress(LogUnavailable, OSError), open_log(directory, relative, container_id) as file:
+        file.read(1)
 
 
 def _open(directory: str, relative: str, flags: int) -> int:

@@ -47,6 +47,7 @@ async def _stream(handler: ServerHandler, found: FoundPod, log: LogFile, query: 
         return now is not None and log.runs_in(now.status)
 
     try:
+        await handler.state.log_disk.require_answer(directory, log)
         async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
             handler.write(block)
             await handler.flush()

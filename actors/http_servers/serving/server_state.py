@@ -27,6 +27,7 @@ from .request_metrics import RequestMetrics
 from .sync_loop import SyncLoop
 
 if TYPE_CHECKING:
+    from actors.http_servers.container_logs.log_disk import LogDisk
     from actors.shared.cri.client import CriClient
     from actors.shared.stats.collector import Collector
 
@@ -97,21 +98,29 @@ class ServerState:
         )
 
     @cached_property
+    def log_disk(self) -> LogDisk:
+        from actors.http_servers.container_logs.log_disk import LogDisk
+
+        return LogDisk(self._run_disposable)
+
+    @cached_property
     def collector(self) -> Collector:
         """Collects usage figures."""
         from actors.shared.stats.collector import Collector
         from actors.shared.stats.disk_usage import DiskUsageCollector
 
-        disposable = self.actor.disposable
         disks = DiskUsageCollector(
             self.agent,
             self.runtime,
-            lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
+            self._run_disposable,
             self._measure_pods,
             self.actor.metrics,
             self.actor.log,
         )
         return Collector(self.agent, self.runtime, disks)
+
+    async def _run_disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        return await self.actor.disposable(function, arguments, deadline=deadline)
 
     async def _measure_pods(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
         """By the eviction manager, which measures pods with limits anyway. Raises DisposableError."""
