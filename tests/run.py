@@ -59,7 +59,7 @@ PHASES = (
         folders=("tests",),
     ),
     Phase("real processes", "tree and not node and not alone", parallel=True, more=2),
-    Phase("real containers", "node and not alone", parallel=True, more=1),
+    Phase("real containers", "node and not alone", parallel=True, more=2),
     Phase("alone", "alone", parallel=False),
 )
 
