@@ -49,7 +49,7 @@ class OwnDisks:
         self._hanging: dict[str, float] = {}
         """Since when each was seen to hang, CLOCK_MONOTONIC seconds."""
         self._held: dict[str, _Held] = {}
-        self._answered_at = 0.0
+        self._answered_at = float("-inf")
         self._again: ScheduledCall | None = None
 
     def ask(self, answer: Callable[[str], None]) -> None:
